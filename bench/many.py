@@ -3,9 +3,10 @@ same GPU, or NumPy on a processor (and where there is no CuPy).
 
 Each is called until its result is there: a number on the host, or an array on the device. A row has
 ``repeat`` samples, or as many as a quarter of a second holds after the first call, three at least,
-so that all of them end in a minute. ``processor`` is the median of processor time, of all threads:
-by this it is compared with NumPy, which has one core. *copy* is of as many bytes by NumPy. Elements
-are f32 and i32, 64 Mi of them at full size on a GPU and 16 Mi on a processor.
+so that all of them end in a minute; a sample of few elements is the mean of several calls, as it
+takes half a microsecond to read clocks. ``processor`` is the median of processor time, of all
+threads: by this it is compared with NumPy, which has one core. *copy* is of as many bytes by NumPy.
+Elements are f32 and i32, 64 Mi of them at full size on a GPU and 16 Mi on a processor.
 
 Expected on an H200 (4.8 TB/s), times of CuPy's: with 64 Mi all about 1, cumsum 0.9, as CuPy copies;
 with 1 Mi sum 1.1, cumsum 1.2, sort and argsort 1; with 1 Ki 1.3, which is the host's.
@@ -37,6 +38,8 @@ CALLS = ("argsort", "cumsum", "sum", "min", "argmax", "any", "sort")  # which le
 _FEWEST, _SECONDS = 3, 0.25
 """Samples of a row, and how long it may take with more."""
 _MOST_ON_A_PROCESSOR = 16 << 20
+_AT_LEAST = 1 << 16
+"""Elements that the calls of a sample go over."""
 
 
 class Item(oa.Object):
@@ -171,7 +174,8 @@ def _time(
     repeat: int,
     restore: Callable[[], None] | None = None,
 ) -> dict[str, Any]:
-    """The row. ``restore`` is called before each call."""
+    """The row. ``restore`` is called before each call, each of which is a sample then."""
+    times = 1 if restore else max(1, _AT_LEAST // count)
     samples: list[float] = []
     of_processor = []
     end = 0.0
@@ -181,11 +185,12 @@ def _time(
         if restore is not None:
             restore()
         used, begun = process_time(), perf_counter()
-        work()
-        taken = perf_counter() - begun
+        for _ in range(times):
+            work()
+        taken = (perf_counter() - begun) / times
         if round:  # the first one compiles
             samples.append(taken)
-            of_processor.append(process_time() - used)
+            of_processor.append((process_time() - used) / times)
         else:
             end = perf_counter() + _SECONDS
     named = {"what": what, "count": count, "elements": elements, "library": library}

@@ -15,7 +15,7 @@ from .native_code import NativeLibrary, host_target
 #: What the native code uses of the interpreter, which it lets others have while it works.
 _INTERPRETER = (
     "PyLong_AsVoidPtr", "PyLong_AsLongLong", "PyLong_FromLong", "PyBytes_AsString",
-    "PyEval_SaveThread", "PyEval_RestoreThread",
+    "PyEval_SaveThread", "PyEval_RestoreThread", "PyObject_GetBuffer", "PyBuffer_Release",
 )  # fmt: skip
 DECLARATIONS = """
 declare ptr @PyLong_AsVoidPtr(ptr)
@@ -24,6 +24,8 @@ declare ptr @PyLong_FromLong(i64)
 declare ptr @PyBytes_AsString(ptr)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
+declare i32 @PyObject_GetBuffer(ptr, ptr, i32)
+declare void @PyBuffer_Release(ptr)
 """
 _ONE_ARGUMENT, ARGUMENTS = 0x0008, 0x0080  # METH_O, METH_FASTCALL
 

@@ -39,6 +39,7 @@ class Array2(Array[T_co]):
         self.__sharedoa_element__ = flat.__sharedoa_element__
         self._storage, self._address, self._length = flat._storage, flat._address, rows
         self._flat, self._rows, self._columns = flat, rows, columns
+        self._few = None
         self._kernel_type = array2_type(self.__sharedoa_element__)
         self._packed_parts = flat._packed + struct.pack("<qq", rows, columns)
 

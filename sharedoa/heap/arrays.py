@@ -21,7 +21,7 @@ from . import hooks
 from .array_memory import ArrayStorage
 from .conversion import block, column, holds_references, raw_value
 from .field_view import FieldView
-from .numpy_like import NumPyLike, One, Several, advice_for, is_traced
+from .numpy_like import MOST_IN_PLACE, NumPyLike, One, Several, advice_for, is_traced
 from .objects import ManyObjects
 from .pieces import WholeArray
 from .placement import Change, References, Selection, Values
@@ -48,6 +48,7 @@ class Array(NumPyLike, Generic[T_co]):
         "__sharedoa_element__",
         "__weakref__",
         "_address",
+        "_few",
         "_heap",
         "_length",
         "_packed",
@@ -60,6 +61,8 @@ class Array(NumPyLike, Generic[T_co]):
     _packed: bytes
     _storage: ArrayStorage | None
     _length: int
+    #: What ``_at_hand`` has once somebody has asked for it: memory of an array stays where it is.
+    _few: Values | None
 
     def __init__(
         self, heap: Heap, element: Type, storage: ArrayStorage | None, address: int, length: int
@@ -72,6 +75,7 @@ class Array(NumPyLike, Generic[T_co]):
         put(self, "_address", address)
         put(self, "_length", length)
         put(self, "_packed", pack_array(address, length))
+        put(self, "_few", None)
 
     if not TYPE_CHECKING:
 
@@ -134,6 +138,22 @@ class Array(NumPyLike, Generic[T_co]):
         if holds_references(self.__sharedoa_element__) or is_taped(self._heap):
             values.flags.writeable = False
         return values
+
+    def _at_hand(self) -> Values | None:
+        found = self._few
+        if found is not None:
+            self._heap.wait()
+            return found
+        storage = self._storage
+        if (
+            storage is not None
+            and not storage.is_foreign
+            and 0 < self._length <= MOST_IN_PLACE
+            and self._is_row_of_numbers
+            and not self._heap.backend.target.is_device
+        ):
+            object.__setattr__(self, "_few", self._values())
+        return self._few
 
     def _values(self) -> Values:
         self._heap.wait()
@@ -474,10 +494,11 @@ class ObjectArray(ManyObjects[T_co], Array[T_co]):
         return super().__iter__()
 
     def _selection(self) -> Selection:
-        state, found = self._state(), self._known_selection()
-        if found is None:
-            found = self._heap.placement.select(self._references())
-            object.__setattr__(self, "_selected", (state, found))
+        state, known = self._state(), self._selected
+        if known is not None and known[0] == state:
+            return known[1]
+        found = self._heap.placement.select(self._references())
+        object.__setattr__(self, "_selected", (state, found))
         return found
 
     def _known_selection(self) -> Selection | None:

@@ -248,7 +248,8 @@ def concatenated(heap: Heap, parts: tuple[Any, ...]) -> tuple[Type, Column]:
     for part in parts:
         if isinstance(part, NumPyLike):
             refuse_traced(part)
-        if hasattr(part, "_kernel_type"):
+        # Asked of an array of objects, it would write a long message.
+        if hasattr(type(part), "_kernel_type"):
             raise ArgumentError(
                 f"oa.concat is given {part._description()}",
                 "pass all elements of it, a.flat, or use np.concatenate and oa.array",

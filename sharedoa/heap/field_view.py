@@ -16,7 +16,7 @@ from ..model.values import to_host
 from . import hooks
 from .conversion import block, column, holds_references
 from .field_values import FieldValues, Lvalues, choose, position_of
-from .numpy_like import NumPyLike, advice_for, is_traced
+from .numpy_like import MOST_AT_HAND, NumPyLike, advice_for, is_traced
 from .placement import Change, FieldPath, References, Selection, Values
 from .recording import is_recorded, is_taped
 
@@ -132,6 +132,15 @@ class FieldView(NumPyLike):
             values.flags.writeable = False
         self._note_numbers()
         return values
+
+    def _at_hand(self) -> Values | None:
+        heap, count = self._heap, self._selected.count
+        if not 0 < count <= MOST_AT_HAND or heap.backend.target.is_device:
+            return None
+        if not isinstance(self.type, ScalarType):
+            return None
+        heap.wait()
+        return np.ascontiguousarray(self._selection.read(self.path))
 
     def _shared(self) -> Values:
         selection = self._selection

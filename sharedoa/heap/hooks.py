@@ -15,6 +15,9 @@ vectorised_call: Callable[[Any, str, tuple[Any, ...]], Any] | None = None
 #: ``values.name(**options)`` for a method of ``many.Many``.
 many: Callable[..., Any]
 
+#: The same without options.
+plain: Callable[[Any, str], Any]
+
 #: The same, and functions of NumPy and elements of arrays, where a tape has a record of them.
 traced_many: Callable[..., Any]
 traced_ufunc: Callable[..., Any]

@@ -22,6 +22,11 @@ from .recording import is_taped
 if TYPE_CHECKING:
     from .heap import Heap
 
+MOST_AT_HAND = 1 << 15
+"""Elements that NumPy is done with before kernels are launched."""
+MOST_IN_PLACE = 1 << 20
+"""Numbers of an array that one thread goes over once before others would help."""
+
 #: Keys of one element, and of several.
 One = int | np.integer[Any] | tuple[int, ...]
 Several = Union[slice, EllipsisType, Sequence[Any], np.ndarray[Any, Any], "NumPyLike"]
@@ -76,6 +81,11 @@ class NumPyLike(Many, NDArrayOperatorsMixin):
     def _numpy(self) -> Values:
         """The same, whatever fields of objects are called."""
         return self.numpy()
+
+    def _at_hand(self) -> Values | None:
+        """What ``_numpy`` has, looked at only, where that is few numbers that lie in memory of the
+        host and can be had without much ado; at least one."""
+        return None
 
     def square(self) -> Values:
         """Each number times itself, for losses: ``objects.x.square().sum()`` (``oa.tape``)."""

@@ -115,16 +115,17 @@ class ManyObjects(Generic[T_co]):
         raise NotImplementedError
 
     def _field(self, name: str) -> Any:
-        if name not in self._cls.fields:
+        cls = self._cls
+        type = cls.fields.get(name)
+        if type is None:
             raise AttributeError(self._unknown(name))
-        type = self._cls.fields[name]
         if isinstance(type, ReferenceType):
             from .field_references import FieldReferences
 
             return FieldReferences.of(self, name, type)
         # Nothing is read yet: who reads waits.
         since, selection = changes_now(self._heap), self._selection()
-        return FieldView(self._heap, self._cls, selection, FieldPath(name), since, self)
+        return FieldView(self._heap, cls, selection, FieldPath(name), since, self)
 
     def _set_field(self, name: str, value: Any) -> None:
         """Assign one value to the field of every object, or to each its own.

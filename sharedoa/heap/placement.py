@@ -7,11 +7,9 @@ out, of shape (objects,) or (objects, N) for inline arrays.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
-
-from dispatch.dataclass import dataclass
 
 from ..errors import HeapError
 from ..model.classes import ClassType
@@ -29,10 +27,9 @@ References = np.ndarray[Any, np.dtype[np.uint64]]
 Change = Callable[[Values, Any], None]
 
 
-@dataclass(frozen=True)
-class FieldPath:
+class FieldPath(NamedTuple):
     """A field, or what ``components`` lead to in it: the item of an inline array or a vector, the
-    component of a value struct."""
+    component of a value struct. A tuple, as it is looked up at each access to many objects."""
 
     name: str
     components: tuple[Component, ...] = ()

@@ -11,16 +11,14 @@ from ..heap import hooks
 from ..heap.adjoints import AdjointView
 from ..heap.array2 import Array2
 from ..heap.arrays import Array, FieldView, make_array
-from ..heap.numpy_like import NumPyLike
-from ..heap.recording import filling_new_memory, is_taped, refuse_change
+from ..heap.numpy_like import MOST_AT_HAND, NumPyLike
+from ..heap.recording import filling_new_memory, is_taped
 from ..model.scalars import ScalarType, i64
 from ..model.types import Type, array_form
-from . import fields, on_host, reduction_plan, scan, sorting
+from . import few, fields, on_host, reduction_plan, scan, sorting
 from .operators import Operator, operator
 from .scratch import scratch
 
-#: Elements that NumPy is done with before kernels are launched.
-_FEW = 1 << 15
 _EXTREMES = {"min": "min", "max": "max", "argmin": "min", "argmax": "max"}
 
 
@@ -38,6 +36,18 @@ def many(values: NumPyLike, name: str, options: dict[str, Any]) -> Any:
     if name == "argsort":
         return _argsort(values, type)
     return reduce(values, name, type)
+
+
+def plain(values: NumPyLike, name: str) -> Any:
+    """``values.name()``, without options."""
+    # Prefix sums of floats are a kernel's, which waits for no other launch.
+    is_launched = name == "cumsum" and values.dtype.kind == "f"
+    given = None if is_launched else few.at_hand(values)
+    if given is not None:
+        found = few.computed(values, given, name)
+        if found is not NotImplemented:
+            return found
+    return many(values, name, {})
 
 
 def number_type(values: NumPyLike, name: str) -> ScalarType:
@@ -84,7 +94,9 @@ def is_for_numpy(values: NumPyLike) -> bool:
     backend = values._heap.backend
     if isinstance(values, AdjointView):
         return True  # kernels know of no adjoints
-    return backend.name == "python" or (not backend.target.is_device and values.size <= _FEW)
+    return backend.name == "python" or (
+        not backend.target.is_device and values.size <= MOST_AT_HAND
+    )
 
 
 def array_of(values: NumPyLike, type: ScalarType) -> Array:
@@ -123,8 +135,7 @@ def reduce_some(values: NumPyLike, name: str, type: ScalarType) -> Any:
         found = on_host.reduced(_on_host(values, type), name, of.total)
     if is_index or not of.total.is_float:
         return found
-    # A zero has no sign, and NaN is one, whichever came first.
-    return found.dtype.type(np.nan) if np.isnan(found) else found + found.dtype.type(0)
+    return on_host.without_sign(found)
 
 
 def _read(values: NumPyLike, type: ScalarType, of: Operator) -> tuple[Any, reduction_plan.Read]:
@@ -189,15 +200,15 @@ def _sort(values: NumPyLike, type: ScalarType) -> None:
 
 
 def _sort_on_host(values: NumPyLike, type: ScalarType) -> None:
-    sort = on_host.sort_floats if type.is_float else on_host.sort
     if isinstance(values, Array):
-        refuse_change(values._heap)
-        sort(values._numpy())
-        values._note_change()
+        few.sort(values, values._numpy())
+        return
+    copy = np.array(values._numpy())
+    if type.is_float:
+        on_host.sort_floats(copy)
     else:
-        copy = np.array(values._numpy())
-        sort(copy)
-        values[...] = copy
+        on_host.sort(copy)
+    values[...] = copy
 
 
 @filling_new_memory()

@@ -17,7 +17,7 @@ from ..model.functions import DeviceFunction
 from ..model.scalars import from_dtype
 from ..model.types import Type
 from ..model.values import describe, to_host
-from . import calls, selection
+from . import calls, few, selection
 from . import scan as scans
 from .operators import same
 from .scratch import first_of
@@ -29,13 +29,15 @@ def count_nonzero(values: Any) -> int:
     """How many elements of an array or a view are not 0, as ``np.count_nonzero``."""
     if not isinstance(values, NumPyLike):
         return int(np.count_nonzero(values))
+    given = few.at_hand(values)
+    if given is not None:
+        return int(np.count_nonzero(given))
     type = calls.number_type(values, "count_nonzero")
     # No float, and so constant to a tape.
     with not_recorded() if is_taped(values._heap) else nullcontext():
         return int(calls.reduce(values, "count", type))
 
 
-@filling_new_memory()
 def where(condition: Any, left: Any = _NOTHING, right: Any = _NOTHING) -> Any:
     """A new array of the elements of ``left`` where ``condition`` is not 0, else of ``right``; of
     one dimension, or numbers. Without these, as in NumPy, a tuple of one array, of the indices
@@ -48,13 +50,19 @@ def where(condition: Any, left: Any = _NOTHING, right: Any = _NOTHING) -> Any:
         raise ArgumentError(
             "oa.where is given one of two choices", "write oa.where(condition, left, right)"
         )
+    found = few.where(operands)
+    return found if found is not NotImplemented else _where(operands)
+
+
+@filling_new_memory()
+def _where(operands: list[Any]) -> Any:
     given = [each for each in operands if isinstance(each, NumPyLike)]
     if not given:
         return np.where(*operands)
     heap = given[0]._heap
     if len(operands) == 1 and is_taped(heap):
         with not_recorded():
-            return where(condition)
+            return _where(operands)
     if any(map(is_traced, given)):
         return hooks.traced_where(*operands)
     types = [_dtype(each) for each in operands]
@@ -69,9 +77,9 @@ def where(condition: Any, left: Any = _NOTHING, right: Any = _NOTHING) -> Any:
     chosen, *arrays = [_array(heap, *pair) for pair in zip(operands, types, strict=True)]
     if not arrays:
         return (selection.indices(chosen),)
-    found = from_dtype(np.result_type(*(_weak(each) for each in operands[1:])))
-    assert found is not None
-    return selection.choose(chosen, arrays[0], arrays[1], found)
+    result = from_dtype(np.result_type(*(_weak(each) for each in operands[1:])))
+    assert result is not None
+    return selection.choose(chosen, arrays[0], arrays[1], result)
 
 
 def _by_numpy(heap: Heap, operands: list[Any]) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..cores import worker_count
 from ..model.scalars import ScalarType
 from ..uninterrupted import uninterrupted
 from . import reduction
+from .float_sums import add_pieces
 
 Values = np.ndarray[Any, np.dtype[Any]]
 
@@ -31,6 +33,8 @@ _LEAST_SORTERS = 4
 _SAMPLES = 64
 """Of each sorted piece, by which all are cut."""
 _INDEX_BITS = 32
+_INDEX_SHIFT = np.uint64(_INDEX_BITS)
+_INDEX_MASK = np.uint64((1 << _INDEX_BITS) - 1)
 
 
 def reduced(values: Values, name: str, total: ScalarType) -> Any:
@@ -49,40 +53,63 @@ def reduced(values: Values, name: str, total: ScalarType) -> Any:
 
 
 def _of_piece(values: Values, name: str) -> Any:
-    if name == "count":
-        return np.int64(np.count_nonzero(values))
-    return getattr(values, name)()
+    return _BY_NUMPY[name](values)
+
+
+_BY_NUMPY: dict[str, Callable[[Values], Any]] = {
+    # What NumPy's own methods come to.
+    "sum": np.add.reduce, "min": np.minimum.reduce, "max": np.maximum.reduce,
+    "any": np.logical_or.reduce, "all": np.logical_and.reduce, "argmin": np.ndarray.argmin,
+    "argmax": np.ndarray.argmax, "count": lambda values: np.int64(np.count_nonzero(values)),
+}  # fmt: skip
+
+
+@cache
+def of_few(name: str, letter: str) -> Callable[[Values], Any]:
+    """What computes one number of at least one element, of which few others threads would make
+    no quicker, one after another in memory; ``letter`` is NumPy's for the type of the elements.
+    Exactly what ``calls.reduce`` computes."""
+    dtype = np.dtype(letter)
+    found = _BY_NUMPY.get(name)
+    if name == "mean":
+        total = dtype if dtype.kind == "f" else np.dtype(np.float64)
+        return lambda values: total.type(
+            without_sign(_sum_of_floats(values.astype(total, copy=False))) / len(values)
+        )
+    if dtype.kind != "f" or name not in ("sum", "min", "max"):
+        assert found is not None
+        return found
+    of = _sum_of_floats if name == "sum" else found
+    assert of is not None
+    return lambda values: without_sign(of(values))
+
+
+def without_sign(found: Any) -> Any:
+    """A zero has no sign, and NaN is one, whichever came first."""
+    return found + _ZEROS[found.dtype] if found == found else found.dtype.type(np.nan)
+
+
+_ZEROS = {np.dtype(each): np.dtype(each).type(0) for each in "fd"}
 
 
 def _sum_of_floats(values: Values) -> Any:
     """What ``reduction_plan`` makes of the sum of floats."""
+    values = np.ascontiguousarray(values)
     while True:
-        columns = _columns(values)
-        while columns.shape[1] > 1:
-            half = columns.shape[1] // 2
-            columns = columns[:, :half] + columns[:, half:]
-        values = columns[:, 0]
-        if len(values) == 1:
-            return values[0]
-
-
-def _columns(values: Values) -> Values:
-    """The sums of the columns of each piece of the tree."""
-    piece, lanes, rows = reduction.PIECE, reduction.LANES, reduction.ROWS
-    whole = len(values) // piece * piece
-    columns = np.empty((-(-len(values) // piece), lanes), values.dtype)
-
-    def add_up(of: tuple[int, Values]) -> None:
-        first, some = of[0] // piece, of[1].reshape(-1, rows, lanes)
-        # NumPy adds up rows one after another, as neighbours in memory are those of one row.
-        np.add.reduce(some, axis=1, out=columns[first : first + len(some)])
-
-    _by_threads(add_up, _numbered(_cut(values[:whole], piece, _WORTH_THREADS)))
-    if whole < len(values):
-        rest = np.full((-(-(len(values) - whole) // lanes), lanes), -0.0, values.dtype)
-        rest.reshape(-1)[: len(values) - whole] = values[whole:]  # -0.0 changes no number
-        np.add.reduce(rest, axis=0, out=columns[-1])
-    return columns
+        totals = np.empty(-(-len(values) // reduction.PIECE), values.dtype)
+        pieces = _cut(values, reduction.PIECE, _WORTH_THREADS)
+        if len(pieces) == 1:
+            add_pieces(values, totals)
+        else:
+            each = len(pieces[0]) // reduction.PIECE
+            starts = range(0, len(totals), each)
+            _by_threads(
+                lambda of: add_pieces(*of),
+                [(p, totals[at : at + each]) for p, at in zip(pieces, starts, strict=True)],
+            )
+        if len(totals) == 1:
+            return totals[0]
+        values = totals
 
 
 def sort(values: Values) -> None:
@@ -121,6 +148,9 @@ def sort_floats(values: Values) -> None:
     bits. What NumPy makes of these depends on the processor."""
     bits = values.view(f"i{values.dtype.itemsize}")
     pieces = _cut(bits, 1, _WORTH_THREADS)
+    if not any(_by_threads(_has_unusual, pieces)):
+        sort(values)
+        return
     negative = sum(_by_threads(_count_negative_zeros, pieces))
     is_nan = np.isnan(values)
     nans = np.abs(values[is_nan] if is_nan.any() else values[:0]).view(bits.dtype)
@@ -133,8 +163,19 @@ def sort_floats(values: Values) -> None:
         values[first : first + negative], values[first + negative : end] = -0.0, 0.0
 
 
+def _has_unusual(bits: Values) -> bool:
+    """Whether among floats with these bits there is a NaN or a negative zero, which as an integer
+    is less than all others."""
+    largest, least = np.maximum.reduce(bits.view(f"f{bits.itemsize}")), np.minimum.reduce(bits)
+    return bool(largest != largest or least == _LEAST[bits.itemsize])
+
+
 def _count_negative_zeros(bits: Values) -> int:
-    return int(np.count_nonzero(bits == np.iinfo(bits.dtype).min))
+    return int(np.count_nonzero(bits == _LEAST[bits.itemsize]))
+
+
+_LEAST = {size: int(np.iinfo(f"i{size}").min) for size in (4, 8)}
+"""Integers of so many bytes."""
 
 
 def argsort(values: Values, order: Values) -> None:
@@ -144,12 +185,19 @@ def argsort(values: Values, order: Values) -> None:
         order[:] = _order_of_wide(values)
         return
     words = order.view(np.uint64)
+    if len(values) <= _PIECE:
+        np.copyto(words, _keys(values), casting="unsafe")
+        words <<= _INDEX_SHIFT
+        words |= np.arange(len(values), dtype=np.uint64)
+        words.sort()
+        words &= _INDEX_MASK
+        return
 
     def prepare(of: tuple[int, Values]) -> None:
         first, all = of
         for at, piece in _numbered(_small(all)):
             keys = _keys(piece).astype(np.uint64)
-            keys <<= np.uint64(_INDEX_BITS)
+            keys <<= _INDEX_SHIFT
             start = first + at
             np.bitwise_or(
                 keys,
@@ -158,7 +206,7 @@ def argsort(values: Values, order: Values) -> None:
             )
 
     def restore(words: Values) -> None:
-        words &= np.uint64((1 << _INDEX_BITS) - 1)
+        words &= _INDEX_MASK
 
     _by_threads(prepare, list(_numbered(_cut(values, 1, _WORTH_THREADS))))
     sort(words)
@@ -193,10 +241,10 @@ def _order_of_wide(values: Values) -> Values:
     if len(values) >> _INDEX_BITS:
         return np.argsort(values, kind="stable")
     words = np.cumsum(is_new, dtype=np.uint64)
-    words <<= np.uint64(_INDEX_BITS)
+    words <<= _INDEX_SHIFT
     words |= order.astype(np.uint64)
     sort(words)
-    words &= np.uint64((1 << _INDEX_BITS) - 1)
+    words &= _INDEX_MASK
     return words.view(np.int64)
 
 

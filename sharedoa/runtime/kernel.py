@@ -213,4 +213,11 @@ def _many(values: Any, name: str, options: dict[str, Any]) -> Any:
     return many(values, name, options)
 
 
-hooks.many = _many
+def _plain(values: Any, name: str) -> Any:
+    from ..many.calls import plain
+
+    hooks.plain = plain
+    return plain(values, name)
+
+
+hooks.many, hooks.plain = _many, _plain

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sharedoa.heap import arrays, field_view
 from sharedoa.many import (
     block_scan,
     block_sort,
@@ -22,7 +23,9 @@ from sharedoa.many import (
 from sharedoa.model.world import World
 
 _SIZES: dict[Any, dict[str, Any]] = {
-    calls: {"_FEW": 0},
+    arrays: {"MOST_IN_PLACE": 0},
+    calls: {"MOST_AT_HAND": 0},
+    field_view: {"MOST_AT_HAND": 0},
     reduction: {"LANES": 8, "ROWS": 4, "PIECE": 32},
     reduction_plan: {"LANES": 8, "ROWS": 4, "PIECE": 32, "GROUP": 2},
     scan: {"CHUNK": 4, "_ALONE": 100},

@@ -83,6 +83,43 @@ def test_sums_of_floats_follow_the_tree(threads: None, monkeypatch: pytest.Monke
     assert on_host.reduced(np.arange(5), "mean", f64) == 10
 
 
+def test_sums_of_floats_at_full_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As NumPy adds up rows, and halves of columns."""
+    lanes, piece = reduction.LANES, reduction.PIECE
+    for dtype, worth in ((np.float32, 1 << 30), (np.float64, piece)):
+        monkeypatch.setattr(on_host, "_WORTH_THREADS", worth)
+        monkeypatch.setattr(on_host, "worker_count", lambda: 3)
+        given = np.random.default_rng(1).normal(size=5 * piece + 100).astype(dtype)
+        for length in (1, lanes - 1, lanes + 3, piece, piece + 1, len(given)):
+            level = given[:length]
+            for _ in range(2):  # the sums of pieces are one piece
+                rows = np.full((-(-len(level) // piece), piece), -0.0, dtype)
+                rows.reshape(-1)[: len(level)] = level
+                columns = np.add.reduce(rows.reshape(len(rows), -1, lanes), axis=1)
+                while columns.shape[1] > 1:
+                    left, right = np.split(columns, 2, axis=1)
+                    columns = left + right
+                level = columns[:, 0]
+            assert on_host._sum_of_floats(given[:length]) == level[0], length
+
+
+@pytest.mark.parametrize("unusual", [-0.0, -np.nan])
+def test_sorts_of_unusual_floats(unusual: float) -> None:
+    for dtype in (np.float32, np.float64):
+        given = np.random.default_rng(1).integers(-3, 4, 200).astype(dtype)
+        given[::7] = np.copysign(unusual, -1)
+        bits = given.view(f"u{given.itemsize}")
+        bits[14] += np.isnan(given[14])  # another NaN
+        found = given.copy()
+        on_host.sort_floats(found)
+        assert np.array_equal(found, np.sort(given), equal_nan=True)
+        zeros = np.signbit(found[found == 0])
+        assert np.array_equal(zeros, np.sort(zeros)[::-1])
+        nans = np.sort(np.abs(given[np.isnan(given)]).view(bits.dtype))
+        assert np.array_equal(found[np.isnan(found)].view(bits.dtype), nans)
+        assert np.count_nonzero(zeros) == np.count_nonzero(np.signbit(given) & (given == 0))
+
+
 def test_parts_of_a_sort_are_about_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else one thread would sort nearly all."""
     lengths: list[int] = []

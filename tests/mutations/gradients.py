@@ -268,8 +268,8 @@ MUTATIONS = (
     ),
     Mutation(
         "what other tasks sort on the host is not noted",
-        "sharedoa/many/calls.py",
-        "        refuse_change(values._heap)\n",
+        "sharedoa/many/few.py",
+        "    refuse_change(array._heap)\n",
         "",
         "launches go back through what another task has sorted",
         (f"{_MANY}::test_what_a_task_computes_within_the_block",),

@@ -9,6 +9,12 @@ _AT_HAND = ("tests/heap/test_memory_at_hand.py",)
 _COUNTS = ("tests/codegen/test_warp_counts.py",)
 _ZEROS = ("tests/many/test_many.py::test_a_sort_leaves_zeros_for_the_next",)
 _AT_FULL_SIZE = ("tests/many/test_many.py::test_blocks_of_a_gpu_on_a_processor",)
+_FEW = ("tests/many/test_few.py::test_amid_launches_that_wait_or_are_recorded",)
+_FEW_GONE = ("tests/many/test_few.py::test_views_of_objects_that_went_or_moved",)
+_FEW_WAITS = ("tests/many/test_few.py::test_what_another_thread_launches",)
+_TREE = ("tests/many/test_on_host.py::test_sums_of_floats_follow_the_tree",)
+_FULL = ("tests/many/test_on_host.py::test_sums_of_floats_at_full_size",)
+_UNUSUAL = ("tests/many/test_on_host.py::test_sorts_of_unusual_floats",)
 _PIECES = ("tests/many/test_on_host.py::test_in_pieces",)
 _TILES = ("tests/runtime/test_prefix_sum.py::test_which_on_a_device",)
 _FUNCTIONS = ("tests/many/test_many.py::test_functions_of_the_user",)
@@ -201,6 +207,46 @@ MUTATIONS = (
         "    if errors:\n        raise errors[0]\n", "",
         "a piece that could not be computed is None",
         ("tests/many/test_on_host.py::test_what_a_thread_raises",),
+    ),
+    Mutation(
+        "native sums without the last row", "sharedoa/many/float_sums.py",
+        "  %last = urem i64 %size, {lanes}", "  %last = and i64 %size, {lanes}",
+        "numbers of a row that is not whole are not in a sum of floats", _TREE,
+    ),
+    Mutation(
+        "native sums of neighbours", "sharedoa/many/float_sums.py",
+        "  %right_at = add i64 %left_at, %half", "  %right_at = add i64 %left_at, {wide}",
+        "columns are added up in another order, or twice", _FULL,
+    ),
+    Mutation(
+        "few numbers amid what is recorded", "sharedoa/many/few.py",
+        "    return None if recording.get() is not None else values._at_hand()",
+        "    return values._at_hand()",
+        "a loss that is computed within the block of a tape is a number", _FEW,
+    ),
+    Mutation(
+        "numbers of objects that went", "sharedoa/heap/field_view.py",
+        "        return np.ascontiguousarray(self._selection.read(self.path))",
+        "        return np.ascontiguousarray(self._selected.read(self.path))",
+        "a sum of a view has what lies in the place of deleted objects", _FEW_GONE,
+    ),
+    Mutation(
+        "few numbers before launches have ended", "sharedoa/heap/arrays.py",
+        "        if found is not None:\n            self._heap.wait()\n            return found",
+        "        if found is not None:\n            return found",
+        "a second sum is of what the array was before a launch that still runs", _FEW_WAITS,
+    ),
+    Mutation(
+        "zeros without a look for signs", "sharedoa/many/on_host.py",
+        "    return bool(largest != largest or least == _LEAST[bits.itemsize])",
+        "    return bool(largest != largest)",
+        "-0.0 comes behind 0.0 in what a processor sorts", _UNUSUAL,
+    ),
+    Mutation(
+        "NaNs without a look", "sharedoa/many/on_host.py",
+        "    return bool(largest != largest or least == _LEAST[bits.itemsize])",
+        "    return bool(least == _LEAST[bits.itemsize])",
+        "NaNs are others than they were in what a processor sorts", _UNUSUAL,
     ),
     Mutation(
         "the first element of a matrix", "sharedoa/many/scratch.py",

@@ -1,0 +1,152 @@
+"""Few numbers in memory of the host: the quick way gives what the one that looks at everything
+does, and takes it where there is something to look at."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sharedoa as oa
+from sharedoa import f32, f64, i8, i32, u64
+from sharedoa.errors import HeapError
+from sharedoa.many import calls, few, functions
+from sharedoa.model.scalars import boolean
+
+ALL = ("sum", "mean", "min", "max", "any", "all", "argmin", "argmax", "cumsum", "argsort")
+
+
+class Point(oa.Object):
+    x: f32
+    n: i32
+
+
+@oa.kernel
+def kernel_add(values: oa.Array[f32], by: f32) -> None:
+    i = oa.grid(1)
+    values[i] += by
+
+
+def numbers(type: Any, length: int) -> np.ndarray:
+    random = np.random.default_rng(length)
+    values = random.integers(-100 if type in (f32, f64, i8, i32) else 0, 100, length)
+    given = (values / 7 if type in (f32, f64) else values).astype(type.dtype)
+    if type in (f32, f64) and length > 10:
+        given[3], given[5], given[7] = -0.0, 0.0, -np.inf
+        if length % 2:
+            given[length // 2] = np.copysign(np.nan, -1)
+    return given
+
+
+def bits(found: Any) -> tuple[Any, bytes]:
+    values = found.numpy() if isinstance(found, oa.Array) else np.asarray(found)
+    return values.dtype, values.tobytes()
+
+
+@pytest.mark.parametrize("backend", ["cpu", "python"])
+def test_as_what_looks_at_everything(backend: str) -> None:
+    with oa.Heap(backend=backend, capacity="64MiB"):
+        for type in (f32, f64, i8, i32, u64, boolean):
+            for length in (1, 300, 301):
+                given = numbers(type, length)
+                array, other = oa.array(type, given), oa.array(type, given)
+                for name in ALL:
+                    assert few.at_hand(array) is not None
+                    found, careful = getattr(array, name)(), calls.many(other, name, {})
+                    assert bits(found) == bits(careful), (name, type, length)
+                assert oa.count_nonzero(array) == np.count_nonzero(given)
+                (places,), (same,) = oa.where(array), functions._where([other])
+                assert bits(places) == bits(same)
+                chosen, same = oa.where(array, array, 1), functions._where([other, other, 1])
+                assert bits(chosen) == bits(same)
+                array.sort()
+                calls.many(other, "sort", {})
+                assert bits(array) == bits(other)
+                if type is not boolean:  # of what the elements are now
+                    array[0] = 77
+                    assert array.max() == np.asarray(array).max() or length == 301
+
+
+@pytest.mark.parametrize("backend", ["cpu", "python"])
+def test_fields_as_arrays(backend: str) -> None:
+    with oa.Heap(backend=backend, capacity="64MiB"):
+        x, n = numbers(f32, 301), numbers(i32, 301)
+        points = oa.new(Point, 301, x=x, n=n)
+        mixed = np.random.default_rng(1).permutation(301)
+        for objects, order in ((points, slice(None)), (points[mixed], mixed)):
+            for field, given in ((objects.x, x[order]), (objects.n, n[order])):
+                array = oa.array(f32 if field.dtype.kind == "f" else i32, given)
+                for name in ALL:
+                    assert bits(getattr(field, name)()) == bits(getattr(array, name)()), name
+                assert oa.count_nonzero(field) == np.count_nonzero(given)
+                assert bits(oa.where(field, field, 2)) == bits(oa.where(array, array, 2))
+                field.sort()
+                array.sort()
+                assert bits(field) == bits(array)
+                field[...] = given
+
+
+def test_amid_launches_that_wait_or_are_recorded() -> None:
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        array = oa.array(f32, np.arange(90))
+        assert array.sum() == 4005  # at hand from now on
+        with oa.fuse():
+            kernel_add[90](array, 1.0)
+            assert array.sum() == 4005 + 90 and oa.count_nonzero(array) == 90
+            kernel_add[90](array, 1.0)
+        for call in (array.sum, array.sort, lambda: oa.count_nonzero(array)):
+            with pytest.raises(HeapError, match=r"inside a block of oa.capture"), oa.capture():
+                call()
+        with oa.capture() as step:
+            kernel_add[90](array, 1.0)
+        step.run()
+        assert array.sum() == 4005 + 270 and array.argmax() == 89
+        points = oa.new(Point, 9, x=2.0)
+        with oa.tape() as tape:
+            loss = points.x.sum()
+        tape.backward(loss)
+        assert points.grad.x.sum() == 9
+
+
+def test_views_of_objects_that_went_or_moved() -> None:
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        points = oa.new(Point, 100, x=1.0)
+        first, rest = points[:10].x, points[10:].x
+        assert first.sum() == 10 and rest.sum() == 90
+        oa.delete(points[5])
+        with pytest.raises(HeapError, match="was deleted"):
+            first.sum()
+        with pytest.raises(HeapError, match="was deleted"):
+            oa.where(first)
+        assert rest.sum() == 90
+        others = oa.new(Point, 1, x=5.0)
+        with pytest.raises(HeapError, match="was deleted"):
+            first.sum()
+        assert others.x.sum() == 5 and oa.all(Point).x.sum() == 104
+        oa.compact(Point)
+        with pytest.raises(HeapError, match="before objects moved"):
+            rest.min()
+
+
+def test_what_another_thread_launches() -> None:
+    """A sum waits for it, also the second one."""
+    waiting, go = threading.Event(), threading.Event()
+
+    with oa.Heap(backend="python", capacity="64MiB"):
+        array = oa.array(f32, np.arange(90))
+        assert array.sum() == 4005
+
+        def wait_and_add(values: oa.Array[f32]) -> None:
+            waiting.set()
+            go.wait(10)
+            values[0] = 1000.0
+
+        kernel = oa.kernel(wait_and_add)
+        thread = threading.Thread(target=kernel[1], args=(array,))
+        thread.start()
+        assert waiting.wait(10)
+        threading.Timer(0.02, go.set).start()
+        assert array.sum() == 5005
+        thread.join()
