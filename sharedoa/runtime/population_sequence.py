@@ -182,7 +182,7 @@ class PopulationSequence(LaunchSequence):
         memory = births_by_class(heap)
         versions = _changing.setdefault(heap, {})
         # Objects that come and go elsewhere will do so again, those that moved may not.
-        known = versions if self._plan is None else self._plan.settled
+        known = dict(versions) if self._plan is None else self._plan.settled
         now = {cls: memory.placement.class_version(cls) for cls in known}
         self._watched |= {cls for cls in known if known[cls][0] != now[cls][0]}
         plan_of(heap, self._records)  # names that mean something else now are noticed
@@ -295,14 +295,14 @@ class PopulationSequence(LaunchSequence):
         assert plan is not None and reports is not None
         launching = heap.memory.launching
         this, is_part = object(), self._programs[0].is_launching
-        is_new = not self._is_current()
-        if is_new:
+        is_new = False
+        while not self._is_current():
             for program in self._programs:
                 program.look_at_names()
             if self._made_at != self._now():
                 return
             self._prepare()
-        self._look_again(counts=not is_new)
+            is_new = True
         with heap.lock:
             # Not before: who has the lock may wait for all that are launching.
             launching[this] = is_part
@@ -312,8 +312,12 @@ class PopulationSequence(LaunchSequence):
                     reports.begin()
                     if any(each.unused_from > s.slots for each, s in self._looks.items()):
                         return  # the host has made objects where no launch would look
-                if self._made_at != self._now() or not self._has_room(plan, reports):
+                # Another thread may have moved objects since, or fields within them.
+                if self._made_at != self._now() or not self._is_current():
                     return
+                if not self._has_room(plan, reports):
+                    return
+                self._look_again(counts=not is_new)
                 heap.before_launch()
                 heap.note_launch(self._stores_references, self._stores_fields)
                 for part in self._ready:

@@ -14,6 +14,7 @@ _CODE = (f"{_TESTS}::test_other_code_is_bound_and_other_places_are_planned",)
 _VARIANTS = (f"{_TESTS}::test_a_step_has_variants_for_all_of_its_launches_or_none",)
 _NUMBERS = (f"{_TESTS}::test_which_numbers_differ",)
 _URGENT = (f"{_TESTS}::test_what_is_urgent_is_done_first",)
+_MEANWHILE = (f"{_TESTS}::test_another_thread_rearranges_meanwhile",)
 _GONE = (f"{_TESTS}::test_no_launch_waits_for_constants_of_code_that_launches_have_left",)
 
 MUTATIONS = (
@@ -70,8 +71,20 @@ MUTATIONS = (
         "a plan is made in vain when fields change places", _CODE,
     ),
     Mutation(
+        "a run does not look whether its code still holds", _SEQUENCE,
+        "if self._made_at != self._now() or not self._is_current():",
+        "if self._made_at != self._now():",
+        "code takes fields for others when another thread has rearranged them", _MEANWHILE,
+    ),
+    Mutation(
+        "classes that other steps change while one is planned", _SEQUENCE,
+        "known = dict(versions) if self._plan is None", "known = versions if self._plan is None",
+        "a run raises RuntimeError: dictionary changed size during iteration",
+        (f"{_TESTS}::test_another_thread_plans_meanwhile",),
+    ),
+    Mutation(
         "what other steps change is not known", _SEQUENCE,
-        "known = versions if self._plan is None else self._plan.settled",
+        "known = dict(versions) if self._plan is None else self._plan.settled",
         "known = {} if self._plan is None else self._plan.settled",
         "each captured step finds out by itself, and is compiled twice",
         (f"{_TESTS}::test_what_other_steps_change_is_watched_from_the_first_plan",),

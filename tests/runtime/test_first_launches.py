@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,12 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32, i32
+from sharedoa.heap.by_type import ByTypePlacement
 from sharedoa.ir.job import Job
 from sharedoa.model.clusters import Clusters
 from sharedoa.runtime import background, clustering, launch, specialisation
+from sharedoa.runtime.launch_sequence import RecordedLaunch
+from sharedoa.runtime.population_sequence import PopulationSequence
 from sharedoa.runtime.specialisation import MOST_VARIANTS, differing
 
 from .evolution import EagerDevice, plans
@@ -200,6 +203,79 @@ def test_other_code_is_bound_and_other_places_are_planned(
     step.run(2)
     assert len(made) == before + (what in ("places", "a region"))
     assert cells.e.numpy().tolist() == (4 * gathered).tolist()
+    assert marks.left.numpy().tolist() == [3] * 64
+
+
+def once_elsewhere(work: Callable[[], Any]) -> Callable[[], None]:
+    """What has ``work`` done by another thread the first time that it is called."""
+    left = [work]
+
+    def called() -> None:
+        if left:
+            thread = threading.Thread(target=left.pop())
+            thread.start()
+            thread.join(20)
+            assert not thread.is_alive()
+
+    return called
+
+
+@pytest.mark.parametrize("when", ["it was bound", "half of it was bound"])
+def test_another_thread_rearranges_meanwhile(
+    when: str, heap: oa.Heap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing lies elsewhere, and so the plan holds; but the code of the step does not."""
+    cells, gathered = fill(heap)
+    heap.new(Mark, 64, left=3)
+    with oa.capture() as step:
+        oa.all(Mark).split()
+        oa.all(Cell).gather()
+        oa.all(Mark).fade()
+    step.run(2)
+    clusters = () if heap.layout.clusters.of(CELL) else (FOUR,)
+    rearrange = once_elsewhere(lambda: heap.rearrange(Clusters().replace(CELL, clusters)))
+    is_current, bind = PopulationSequence._is_current, RecordedLaunch.bind
+
+    def looking(self: PopulationSequence) -> bool:
+        found = is_current(self)
+        if found:
+            rearrange()
+        return found
+
+    def binding(self: RecordedLaunch, *given: Any, **named: Any) -> Any:
+        found = bind(self, *given, **named)
+        if self.program.source.name == "Cell.gather":
+            rearrange()
+        return found
+
+    if when == "it was bound":
+        monkeypatch.setattr(PopulationSequence, "_is_current", looking)
+    else:
+        heap.books.change_code()
+        monkeypatch.setattr(RecordedLaunch, "bind", binding)
+    step.run(2)
+    assert heap.layout.clusters.of(CELL) == clusters
+    assert cells.e.numpy().tolist() == (4 * gathered).tolist()
+
+
+def test_another_thread_plans_meanwhile(heap: oa.Heap, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(heap)
+    marks = heap.new(Mark, 64, left=3)
+    steps = []
+    for cls, method in ((Mark, "split"), (Cell, "end"), (Mark, "fade")):
+        with oa.capture() as step:
+            getattr(oa.all(cls), method)()
+        steps.append(step)
+    steps[0].run()
+    usual, plan_another = ByTypePlacement.class_version, once_elsewhere(steps[1].run)
+
+    def asking(self: ByTypePlacement, cls: Any) -> tuple[int, int]:
+        if not heap.lock.plain._is_owned():
+            plan_another()
+        return usual(self, cls)
+
+    monkeypatch.setattr(ByTypePlacement, "class_version", asking)
+    steps[2].run()
     assert marks.left.numpy().tolist() == [3] * 64
 
 
