@@ -346,7 +346,7 @@ class Program:
         forms = tuple((place, run.form) for place, run in runs.items() if run is not None)
         first = self.plan.first_slots
         uses = self.uses()
-        scalars = number_slots(self)
+        scalars = number_slots(uses, first)
         constants: Constants = ()
         if fixed_but is not None and not self.source.is_general:
             block = self._block(heap.backend, geometry) if heap.backend.target.is_device else None

@@ -369,7 +369,7 @@ def _note_varying(launches: Sequence[RecordedLaunch]) -> None:
     for each in launches:
         by_program.setdefault(each.program, []).append(each)
     for program, own in by_program.items():
-        slots = number_slots(program)
+        slots = number_slots(program.uses(), program.plan.first_slots)
         varying = differing([words_of(each.slots, slots) for each in own])
         for each in own:
             each.varying = varying

@@ -29,6 +29,7 @@ from . import background
 
 if TYPE_CHECKING:
     from ..heap.heap import Heap
+    from ..ir.job import Uses
     from .binding import Binding
     from .geometry import Pair
     from .launch import Program
@@ -390,10 +391,9 @@ def words_of(slots: Slots, places: Iterable[tuple[int, int]]) -> Words:
     return {place: slots[slot] for place, slot in places}
 
 
-def number_slots(program: Program) -> list[tuple[int, int]]:
+def number_slots(uses: Uses, first: Sequence[int]) -> list[tuple[int, int]]:
     """The parameters of a program that are numbers which its code may know, or frozen objects, each
-    with its slot."""
-    uses, first = program.uses(), program.plan.first_slots
+    with its slot; ``first``: that of each parameter."""
     return [(place, slot_of(place, first)) for place in (*uses.scalars, *uses.frozen)]
 
 
