@@ -14,9 +14,15 @@ MUTATIONS = (
     ),
     Mutation(
         "what launches make is no change", "sharedoa/runtime/populations.py",
-        "                heap.upkeep.births += 1\n", "",
+        "                heap.upkeep.births += births.changes  # who only asks changes nothing\n", "",
         "a method of all objects leaves some out that lived when it began",
         (f"{_TESTS}::test_objects_that_a_launch_makes_meanwhile",),
+    ),
+    Mutation(
+        "launches that only ask who lives are changes", "sharedoa/runtime/populations.py",
+        "heap.upkeep.births += births.changes", "heap.upkeep.births += 1",
+        "a call on objects of several classes is refused as if another thread had changed them",
+        ("tests/runtime/test_births.py::test_objects_of_several_classes_ask",),
     ),
     Mutation(
         "calls of several launches begin again amid them", "sharedoa/runtime/vectorised.py",

@@ -28,6 +28,9 @@ class Cell(oa.Object):
 
     def divide(self) -> None: ...
 
+    def leads(self) -> bool:
+        return oa.is_alive(self.next)
+
 
 class Simple(Cell):
     def divide(self) -> None:
@@ -240,6 +243,11 @@ def test_null_and_what_is_gone(heap: oa.Heap) -> None:
     ask[1](None, other, out)
     assert list(out) == [0, 0, 0, 0, 1]
     assert oa.is_alive(other) and not oa.is_alive(None) and not oa.is_alive(gone)
+
+
+def test_objects_of_several_classes_ask(heap: oa.Heap) -> None:
+    oa.new(Simple, 2, next=oa.new(Lazy, 2))
+    assert sorted(oa.all(Cell).leads().numpy().tolist()) == [False, False, True, True]
 
 
 def test_memory_is_given_out_by_later_launches(heap: oa.Heap) -> None:
