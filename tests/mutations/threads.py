@@ -14,7 +14,7 @@ MUTATIONS = (
     ),
     Mutation(
         "what launches make is no change", "sharedoa/runtime/populations.py",
-        "                heap.upkeep.births += births.changes  # who only asks changes nothing\n", "",
+        "heap.upkeep.births += births.changes", "pass",
         "a method of all objects leaves some out that lived when it began",
         (f"{_TESTS}::test_objects_that_a_launch_makes_meanwhile",),
     ),
