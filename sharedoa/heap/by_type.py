@@ -454,8 +454,8 @@ class ByTypePlacement(RegionIndex):
         self.layout_epoch += 1
 
     def change_code(self) -> None:
+        self.code_epoch += 1  # first: what lies between is no value that comes later
         self.change_layout()
-        self.code_epoch += 1
 
     def rearrange(self, layout: Layout) -> None:
         """From now on objects lie as ``layout`` says, whose clusters may be others. No launch may

@@ -183,8 +183,8 @@ class ScatteredPlacement:
         self.layout_epoch += 1
 
     def change_code(self) -> None:
+        self.code_epoch += 1  # first: what lies between is no value that comes later
         self.change_layout()
-        self.code_epoch += 1
 
     # ------------------------------------------------------------------ made and ended in kernels
 
