@@ -23,6 +23,9 @@ from . import on_host
 from .operators import operator
 from .scratch import scratch
 
+_WORDS = range(-(1 << 63), 1 << 64)
+"""Integers that there is a type for."""
+
 
 def at_hand(values: NumPyLike) -> Values | None:
     """The numbers; None where more has to be looked at."""
@@ -54,7 +57,7 @@ def where(operands: list[Any]) -> Any:
                 return NotImplemented
             heap = heap or each._heap
             given.append(found)
-        elif given and isinstance(each, (bool, int, float)):
+        elif given and (isinstance(each, float) or (isinstance(each, int) and each in _WORDS)):
             given.append(each)
         else:
             return NotImplemented

@@ -11,7 +11,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32, f64, i8, i32, u64
-from sharedoa.errors import HeapError
+from sharedoa.errors import ArgumentError, HeapError
 from sharedoa.many import calls, few, functions
 from sharedoa.model.scalars import boolean
 
@@ -67,6 +67,17 @@ def test_as_what_looks_at_everything(backend: str) -> None:
                 if type is not boolean:  # of what the elements are now
                     array[0] = 77
                     assert array.max() == np.asarray(array).max() or length == 301
+
+
+def test_numbers_that_have_no_type() -> None:
+    """Refused as where everything is looked at; NumPy would take some for floats."""
+    with oa.Heap(backend="python", capacity="64MiB"):
+        for array in (oa.array(f32, [1.0]), oa.array(i32, [1])):
+            for number in (1 << 64, -(1 << 63) - 1):
+                with pytest.raises(ArgumentError, match=r"oa.where does not take int"):
+                    oa.where(array, array, number)
+        found = oa.where(array, (1 << 64) - 1, oa.array(u64, [0]))
+        assert found.dtype == np.uint64 and found[0] == (1 << 64) - 1
 
 
 @pytest.mark.parametrize("backend", ["cpu", "python"])

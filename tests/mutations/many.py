@@ -225,6 +225,12 @@ MUTATIONS = (
         "a loss that is computed within the block of a tape is a number", _FEW,
     ),
     Mutation(
+        "numbers without a type are chosen", "sharedoa/many/few.py",
+        "(isinstance(each, int) and each in _WORDS)", "isinstance(each, int)",
+        "oa.where raises OverflowError, or takes an integer for a float",
+        ("tests/many/test_few.py::test_numbers_that_have_no_type",),
+    ),
+    Mutation(
         "numbers of objects that went", "sharedoa/heap/field_view.py",
         "        return np.ascontiguousarray(self._selection.read(self.path))",
         "        return np.ascontiguousarray(self._selected.read(self.path))",
