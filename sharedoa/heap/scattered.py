@@ -183,8 +183,10 @@ class ScatteredPlacement:
         self.layout_epoch += 1
 
     def change_code(self) -> None:
-        self.code_epoch += 1  # first: what lies between is no value that comes later
-        self.change_layout()
+        # Without a call between, amid which other threads, who need no lock, would see places that
+        # there were before, or are still to come.
+        self.code_epoch += 1
+        self.layout_epoch += 1
 
     # ------------------------------------------------------------------ made and ended in kernels
 

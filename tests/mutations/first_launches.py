@@ -71,6 +71,13 @@ MUTATIONS = (
         "a plan is made in vain when fields change places", _CODE,
     ),
     Mutation(
+        "epochs of code and of places are raised one by one", "sharedoa/heap/by_type.py",
+        "        self.code_epoch += 1\n        self.layout_epoch += 1\n",
+        "        self.code_epoch += 1\n        self.change_layout()\n",
+        "a step whose objects have moved takes its plan for one that holds",
+        (f"{_TESTS}::test_amid_a_change_of_code_nobody_sees_other_places",),
+    ),
+    Mutation(
         "a run does not look whether its code still holds", _SEQUENCE,
         "if self._made_at != self._now() or not self._is_current():",
         "if self._made_at != self._now():",

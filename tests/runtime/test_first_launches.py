@@ -3,6 +3,7 @@ compiled, and what of it is done beside the program."""
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -256,6 +257,26 @@ def test_another_thread_rearranges_meanwhile(
     step.run(2)
     assert heap.layout.clusters.of(CELL) == clusters
     assert cells.e.numpy().tolist() == (4 * gathered).tolist()
+
+
+@pytest.mark.parametrize("mode", ["auto", "cuda"])
+def test_amid_a_change_of_code_nobody_sees_other_places(mode: str) -> None:
+    """Threads may take turns where a function is called, and finalizers raise epochs unlocked."""
+    with oa.Heap(backend="python", capacity="64MiB", mode=mode) as heap:
+        books = heap.books
+        seen: list[int] = []
+
+        def look(frame: Any, event: str, argument: Any) -> None:
+            if event == "call":
+                seen.append(books.layout_epoch - books.code_epoch)
+
+        before = books.layout_epoch - books.code_epoch
+        sys.setprofile(look)
+        try:
+            books.change_code()
+        finally:
+            sys.setprofile(None)
+        assert seen and set(seen) == {before} == {books.layout_epoch - books.code_epoch}
 
 
 def test_another_thread_plans_meanwhile(heap: oa.Heap, monkeypatch: pytest.MonkeyPatch) -> None:
