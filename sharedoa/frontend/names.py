@@ -48,7 +48,11 @@ def attribute(owner: Any, name: str) -> tuple[Any, NameDependency]:
         )
         raise TypeError(computes)
     value = getattr(owner, name)
-    return value, NameDependency("attribute", owner, name, value)
+    found = NameDependency("attribute", owner, name, value)
+    # Else launches would look for code that holds, without end.
+    if not (found.current() or inspect.isroutine(value)):
+        raise TypeError(f"whose attribute {name} is another one each time")
+    return value, found
 
 
 def _keeps(owner: Any, name: str) -> bool:
@@ -58,13 +62,14 @@ def _keeps(owner: Any, name: str) -> bool:
     if _is_ours(kind) or not isinstance(kind.__getattribute__, WrapperDescriptorType):
         return False
     if isinstance(owner, tuple):
-        return name in getattr(kind, "_fields", ())
+        is_own = not isinstance(inspect.getattr_static(kind, name, None), property)
+        return is_own and name in getattr(kind, "_fields", ())
     kept = getattr(owner, "__dict__", None)
     if kept is None:
         return False
     found = inspect.getattr_static(kind, name, None)
     if name in kept:
-        return not hasattr(found, "__set__")
+        return not (hasattr(found, "__set__") or hasattr(found, "__delete__"))
     if not hasattr(kind, "__getattr__"):
         inspect.getattr_static(owner, name)
     return found is not None and not hasattr(found, "__get__")

@@ -9,6 +9,7 @@ size of that sequence that fits them; a region that has no object left is given 
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from weakref import WeakSet
@@ -78,8 +79,9 @@ class ByTypePlacement(RegionIndex):
         self.access = take_for_forks(threading.RLock())
         #: These, and those that were merged and that selections still know.
         self._every_region: WeakSet[Region] = WeakSet()
-        #: From where to where regions were that went with their last object.
-        self._left: set[tuple[int, int]] = set()
+        #: From where to where regions were that went with their last object, in order; what
+        #: overlaps or touches is one.
+        self._left: list[tuple[int, int]] = []
         self.population_epoch = 0
         self.generation = 0
         self.population_version = 0
@@ -220,7 +222,13 @@ class ByTypePlacement(RegionIndex):
             if region.is_idle:
                 self.replace((region,), ())
                 self.free_region(region)
-                self._left.add((region.start, region.end))
+                self._note_left(region.start, region.end)
+
+    def _note_left(self, start: int, end: int) -> None:
+        near = [each for each in self._left if each[0] <= end and start <= each[1]]
+        starts, ends = zip((start, end), *near, strict=True)
+        apart = [each for each in self._left if each not in near]
+        self._left = sorted([*apart, (min(starts), max(ends))])
 
     def _release(self, batches: Iterable[Batch[Region]]) -> None:
         touched: dict[int, Region] = {}
@@ -351,12 +359,11 @@ class ByTypePlacement(RegionIndex):
         """Where regions were whose objects have all gone, and none is now: memory may still refer
         to deleted objects there, unless ``forget_places_left`` was called since."""
         found: list[tuple[int, int]] = []
-        reached = 0
-        for start, end in sorted(self._left):
-            start = max(start, reached)
-            reached = max(end, reached)
-            for region in self.all_regions():
-                if region.start < end and start < region.end:
+        starts, regions = self._index
+        for start, end in self._left:
+            first = max(bisect_right(starts, start) - 1, 0)
+            for region in regions[first : bisect_left(starts, end)]:
+                if start < region.end:
                     found.append((start, max(start, region.start)))
                     start = region.end
             found.append((start, end))
@@ -364,7 +371,7 @@ class ByTypePlacement(RegionIndex):
 
     def forget_places_left(self) -> None:
         """Nothing refers to them any more."""
-        self._left.clear()
+        self._left = []
 
     # ------------------------------------------------------------------ regions
 

@@ -14,7 +14,7 @@ from ..forks import renew_in_child
 from ..heap.arrays import Array, FieldView, ObjectArray
 from ..heap.objects import ManyObjects
 from ..heap.population import Population
-from ..heap.recording import is_recorded, recorder, with_listed
+from ..heap.recording import can_wait, is_recorded, recorder, with_listed
 from ..model.annotations import GridAnnotation
 from ..model.scalars import ScalarType, f32, f64, i32, promote, u32
 from ..model.type_names import T_co
@@ -183,6 +183,8 @@ class HashGrid(Generic[T_co]):
         from . import grid_order
         from .geometry import parse_geometry
 
+        # Those that were asked for before use the grid that there is.
+        objects._heap.launch_deferred()
         if not isinstance(objects, Population):
             objects._refuse_receivers("HashGrid.build")
         self._make_room(objects, field)
@@ -350,8 +352,7 @@ class HashGrid(Generic[T_co]):
 
     def _refuse_unusable(self, what: str) -> None:
         if self._kernel_type is None:
-            with self._building:  # another thread may be about to have built it
-                pass
+            self._wait_for_builder(what)
         heap = self._heap
         if heap is None or self._cls is None or self._kernel_type is None:
             raise ArgumentError(
@@ -376,6 +377,23 @@ class HashGrid(Generic[T_co]):
                     "build it again after objects were deleted",
                 )
             self._deletions = now
+
+    def _wait_for_builder(self, what: str) -> None:
+        """Another thread may be about to have built it. Raises HeapError for a caller that may hold
+        what a build needs: launches that wait or are under way were given a grid that was built."""
+        heap = self._heap
+        may_wait = current_thread.get() is None
+        if heap is not None and may_wait:
+            deferred = heap.memory.deferred
+            is_launching = deferred is not None and deferred.is_launching_here()
+            may_wait = can_wait(heap) and not is_launching
+        if not may_wait:
+            raise HeapError(
+                f"{what}: another thread builds this grid while a launch that uses it is under way",
+                "let one thread wait for the other",
+            )
+        with self._building:
+            pass
 
     def __repr__(self) -> str:
         box = " x ".join(map(str, self.size))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -291,6 +291,62 @@ def test_computed_attributes_are_refused(beneath: dict[str, int]) -> None:
         out[0] = settings.computed
 
     with pytest.raises(oa.CompileError, match="whose attribute computed may be computed"):
+        translate_kernel(kernel)
+
+
+class _Pair(NamedTuple):
+    computed: int = 5
+
+
+class _ComputedPair(_Pair):
+    @property
+    def computed(self) -> int:  # type: ignore[override]
+        return 1
+
+
+class _Deletes:
+    def __get__(self, owner: Any, kind: Any) -> int:
+        return 1
+
+    def __delete__(self, owner: Any) -> None: ...
+
+
+class _Behind:
+    computed = _Deletes()
+
+
+@pytest.mark.parametrize("kind", [_ComputedPair, _Behind])
+def test_attributes_that_are_computed_all_the_same_are_refused(kind: Any) -> None:
+    settings = kind()
+    if kind is _Behind:
+        vars(settings)["computed"] = 5
+
+    def kernel(out: oa.Array[i32]):
+        out[0] = settings.computed
+
+    with pytest.raises(oa.CompileError, match="whose attribute computed may be computed"):
+        translate_kernel(kernel)
+
+
+class _Counts:
+    asked = 0
+
+    def __get__(self, owner: Any, kind: Any) -> int:
+        self.asked += 1
+        return self.asked
+
+
+class _Counted:
+    next = _Counts()
+
+
+def test_attributes_that_are_another_one_each_time_are_refused() -> None:
+    """No code would ever be of what they are, and a launch would not end."""
+
+    def kernel(out: oa.Array[i32]):
+        out[0] = _Counted.next
+
+    with pytest.raises(oa.CompileError, match="whose attribute next is another one each time"):
         translate_kernel(kernel)
 
 

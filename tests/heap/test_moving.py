@@ -179,6 +179,20 @@ def test_where_all_of_a_class_were_deleted_nothing_is_left(heap: oa.Heap) -> Non
     assert things.id.numpy().tolist() == [7] * 64
 
 
+def test_what_regions_left_is_noted_once() -> None:
+    """However often some go, of whatever size."""
+    with oa.Heap(backend="cpu", initial_region=8) as heap:
+        placement = placement_of(heap)
+        for power in range(3, 9):
+            oa.delete(oa.new(Loner, 1 << power))
+        ((start, end),) = placement._left
+        assert placement.places_left() == [(start, end)]
+        oa.new(Loner, 8)
+        ((low, high, _),) = placement.ranges()
+        apart = [(start, low), (high, end)]
+        assert placement.places_left() == [(a, b) for a, b in apart if a < b]
+
+
 def test_runs_and_captured_steps_look_again(heap: oa.Heap) -> None:
     nodes = oa.new(Node, 40, id=np.arange(40))
     out = oa.zeros(40, i32)

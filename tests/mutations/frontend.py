@@ -47,6 +47,16 @@ MUTATIONS = (
         'return found is not None and not hasattr(found, "__get__")', "return found is not None",
         "a kernel keeps what a property once was", ("tests/frontend/test_dependencies.py",),
     ),
+    Mutation(
+        "properties in the place of a named tuple's fields", "sharedoa/frontend/names.py",
+        "return is_own and name in", "return name in",
+        "a kernel keeps what a property once was", ("tests/frontend/test_dependencies.py",),
+    ),
+    Mutation(
+        "attributes that are another one each time", "sharedoa/frontend/names.py",
+        "if not (found.current() or inspect.isroutine(value)):", "if False:",
+        "a launch looks for code that holds, without end", ("tests/frontend/test_dependencies.py",),
+    ),
     # ---------------------------------------------------------------- language
     Mutation(
         "assignments in what may not be evaluated", "sharedoa/frontend/conditions.py",
