@@ -32,7 +32,7 @@ MUTATIONS = (
     ),
     Mutation(
         "attributes that are computed", "sharedoa/frontend/names.py",
-        'return not hasattr(found, "__set__")', "return True",
+        'return not (hasattr(found, "__set__") or hasattr(found, "__delete__"))', "return True",
         "a kernel keeps what a property once was", ("tests/frontend/test_dependencies.py",),
     ),
     Mutation(

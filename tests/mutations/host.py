@@ -185,6 +185,12 @@ MUTATIONS = (
         (f"{_STILL}::test_deletion_waits_for_launches_that_have_just_begun",),
     ),
     Mutation(
+        "places that regions left overlap", _BY_TYPE,
+        "each[0] <= end and start <= each[1]", "each[0] <= end < each[1] < start",
+        "what a heap notes of regions that went grows with each",
+        ("tests/heap/test_moving.py::test_what_regions_left_is_noted_once",),
+    ),
+    Mutation(
         "regions stay when their objects went one by one", _BY_TYPE,
         "(region.used == 1 and not self._is_first(region))", "False",
         "memory of many objects stays with their class when none is left",
