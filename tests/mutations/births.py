@@ -46,7 +46,7 @@ MUTATIONS = (
     ),
     Mutation(
         "who lies where others went", "sharedoa/heap/by_type.py",
-        "if region.start < end and start < region.end:", "if region.start < start:",
+        "regions[first : bisect_left(starts, end)]", "regions[:0]",
         "references to objects that live become null", _LEFT,
     ),
     Mutation(

@@ -140,12 +140,12 @@ MUTATIONS = (
         "kernels wait for who builds the grid that they search in", "sharedoa/runtime/hash_grid.py",
         "        if not may_wait:\n", "        if False:\n",
         "a kernel that makes objects and a thread that builds a grid wait for each other",
-        (f"{_TESTS}::test_a_kernel_that_searches_in_a_grid",),
+        (f"{_TESTS}::test_a_kernel_that_searches_in_a_grid_that_is_built_anew",),
     ),
     Mutation(
         "grids are built before what was asked for earlier runs", "sharedoa/runtime/hash_grid.py",
         "        objects._heap.launch_deferred()\n", "",
         "launches that wait find a grid of which a part is built",
-        (f"{_TESTS}::test_a_grid_that_is_built_while_launches",),
+        (f"{_TESTS}::test_a_grid_that_is_built_while_launches_that_use_it_wait",),
     ),
 )  # fmt: skip
