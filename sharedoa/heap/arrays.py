@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from .heap import Heap
 
 __all__ = ["Array", "FieldView", "ObjectArray", "make_array"]
+
+_NOTHING = nullcontext()
 
 
 class Array(NumPyLike, Generic[T_co]):
@@ -182,14 +185,33 @@ class Array(NumPyLike, Generic[T_co]):
             residency.host_uses(storage.address, storage.address + start, storage.address + end)
         return elements_in(np.asarray(storage)[start:end], dtype)
 
-    def _one(self, index: int) -> Values:
-        """The one element at ``index``, to be looked at."""
-        place, dtype = self._in_range(index), self._dtype
-        self._heap.wait()
-        if self._is_left_there():
-            found = self._heap.backend.read(self._address + place * dtype.itemsize, dtype.itemsize)
-            return elements_in(np.frombuffer(found, np.uint8), dtype)
-        return self._raw(place, place + 1)
+    def _element(self, index: int) -> Any:
+        place, dtype, heap = self._in_range(index), self._dtype, self._heap
+        heap.wait()
+        with self._holding_still():
+            if self._is_left_there():
+                found = heap.backend.read(self._address + place * dtype.itemsize, dtype.itemsize)
+                one = elements_in(np.frombuffer(found, np.uint8), dtype)
+            else:
+                one = self._raw(place, place + 1)
+            self._refuse_deleted(one)
+            return to_host(self.__sharedoa_element__, one[0], heap)
+
+    def _holding_still(self) -> AbstractContextManager[Any]:
+        is_needed = holds_references(self.__sharedoa_element__)
+        return self._heap.holding_still() if is_needed else _NOTHING
+
+    def _refuse_deleted(self, references: Values) -> None:
+        """Raise HeapError for elements that are known to refer to what is gone."""
+        storage, heap = self._storage, self._heap
+        if storage is None or storage.known is None:
+            return
+        deletions, writes = storage.known
+        if writes == heap.reference_writes and deletions != heap.placement.deletions:
+            now = heap.known_now()
+            heap.placement.refuse_replaced(references, deletions)
+            if references.nbytes == storage.size:
+                storage.known = now
 
     def _put(self, place: int, raw: Any) -> None:
         """Write one element, as memory holds it."""
@@ -229,7 +251,7 @@ class Array(NumPyLike, Generic[T_co]):
         if not is_slice and is_traced(self):
             return hooks.traced_element(self, key)
         if isinstance(key, (int, np.integer)):
-            return to_host(self.__sharedoa_element__, self._one(int(key))[0], self._heap)
+            return self._element(int(key))
         if isinstance(key, str):
             type, values = self._component(key)
             return self._heap.array_of(type, values) if holds_references(type) else values
@@ -269,9 +291,10 @@ class Array(NumPyLike, Generic[T_co]):
         if isinstance(key, (int, np.integer)):
             place = self._in_range(int(key))
             self._heap.wait()
-            raw = raw_value(element, value, self._description(), self._heap)
-            self._note_change()
-            self._put(place, raw)
+            with self._holding_still():
+                raw = raw_value(element, value, self._description(), self._heap)
+                self._note_change()
+                self._put(place, raw)
         elif isinstance(key, str):
             type, values = self._component(key)
             given = column(type, value, len(self), f"{self._description()}.{key}", self._heap)
@@ -316,6 +339,8 @@ class Array(NumPyLike, Generic[T_co]):
         if is_traced(self):
             traced: Iterator[T_co] = iter(hooks.traced_element(self, ...))
             return traced
+        if holds_references(element):
+            return map(self._element, range(self._length))
         return (to_host(element, value, heap) for value in self._values())
 
     @property
@@ -454,18 +479,6 @@ class ObjectArray(ManyObjects[T_co], Array[T_co]):
         self._refuse_deleted(values)
         return values
 
-    def _refuse_deleted(self, references: References) -> None:
-        """``references`` are elements of this array."""
-        storage, heap = self._storage, self._heap
-        if storage is None or storage.known is None:
-            return
-        deletions, writes = storage.known
-        if writes == heap.reference_writes and deletions != heap.placement.deletions:
-            now = heap.known_now()
-            heap.placement.refuse_replaced(references, deletions)
-            if references.nbytes == storage.size:
-                storage.known = now
-
     @overload
     def __getitem__(self, key: One) -> T_co: ...
     @overload
@@ -473,16 +486,9 @@ class ObjectArray(ManyObjects[T_co], Array[T_co]):
     @overload
     def __getitem__(self, key: str) -> Any: ...
     def __getitem__(self, key: Any) -> Any:
-        storage = self._storage
-        if storage is None:
-            return super().__getitem__(key)
-        if isinstance(key, (int, np.integer)):
-            one = self._one(int(key))
-            self._refuse_deleted(one)
-            return to_host(self.__sharedoa_element__, one[0], self._heap)
-        found = super().__getitem__(key)
+        found, storage = super().__getitem__(key), self._storage
         if isinstance(found, ObjectArray) and found._storage not in (None, storage):
-            assert found._storage is not None
+            assert found._storage is not None and storage is not None
             known = storage.known
             is_known = known is not None and known[1] == self._heap.reference_writes
             found._storage.known = known if is_known else None

@@ -182,9 +182,9 @@ class FieldView(NumPyLike):
     def _one(self, index: int) -> Any:
         position, type = position_of(index, len(self)), self.type
         self._heap.wait()
-        references = self._selection.references[position : position + 1]
-        address = self._heap.encoding.address(int(references[0]))
-        with self._heap.holding_arrays():
+        with self._heap.holding_still():
+            references = self._selection.references[position : position + 1]
+            address = self._heap.encoding.address(int(references[0]))
             value = self._heap.placement.read_one(address, self.path)
             if not isinstance(type, InlineType):
                 return to_host(type, value, self._heap)

@@ -25,7 +25,7 @@ from ..model.object import (
 )
 from ..model.reference import ReferenceEncoding
 from ..model.types import InlineType, ReferenceType, Type
-from ..model.values import to_host
+from ..model.values import convert, to_host
 from . import new_arrays, one_field, one_object
 from .array_memory import ArrayStorage
 from .arrays import Array, ObjectArray, make_array
@@ -301,45 +301,55 @@ class Heap(HeapOfLaunches):
         """Objects lie in another way now, or nowhere."""
         self.makers, self.readers, self.writers = {}, {}, {}
 
-    def read_field(self, reference: int, owner: ClassType, name: str) -> Any:
+    def read_field(self, instance: Object, owner: ClassType, name: str) -> Any:
         """The host value of a field. Raises HeapError if the object does not live."""
         self.wait()
-        with self.holding_arrays():
-            raw = self.placement.read_one(self.encoding.address(reference), _path(name))
+        with self.holding_still():
+            raw = self.placement.read_one(self._address(instance), _path(name))
             return to_host(owner.fields[name], raw, self)
 
-    def write_field(self, reference: int, owner: ClassType, name: str, value: Any) -> None:
+    def write_field(self, instance: Object, owner: ClassType, name: str, value: Any) -> None:
         """Raises ArgumentError for a value that does not convert, HeapError as ``read_field``."""
         self.before_change()
-        raw = raw_value(owner.fields[name], value, f"{owner.name}.{name}", self)
-        self.placement.write_one(self.encoding.address(reference), _path(name), raw, None)
+        type, what = owner.fields[name], f"{owner.name}.{name}"
+        value = convert(type, value, what)  # may wait for launches
+        with self.holding_still():
+            raw = raw_value(type, value, what, self)
+            self.placement.write_one(self._address(instance), _path(name), raw, None)
 
     def read_element(
-        self, reference: int, owner: ClassType, name: str, index: tuple[int, ...]
+        self, instance: Object, owner: ClassType, name: str, index: tuple[int, ...]
     ) -> Any:
         """One element of an inline array."""
         self.wait()
         type = owner.fields[name]
         assert isinstance(type, InlineType)
-        raw = self.placement.read_one(self.encoding.address(reference), _path(name))[index]
-        return to_host(type.element, raw, self)
+        with self.holding_still():
+            raw = self.placement.read_one(self._address(instance), _path(name))[index]
+            return to_host(type.element, raw, self)
 
     def write_element(
-        self, reference: int, owner: ClassType, name: str, index: tuple[int, ...], value: Any
+        self, instance: Object, owner: ClassType, name: str, index: tuple[int, ...], value: Any
     ) -> None:
         self.before_change()
         type = owner.fields[name]
         assert isinstance(type, InlineType)
         what = f"{owner.name}.{name}[{', '.join(map(str, index))}]"
-        raw = raw_value(type.element, value, what, self)
-        self.placement.write_one(self.encoding.address(reference), _path(name), raw, index)
+        value = convert(type.element, value, what)
+        with self.holding_still():
+            raw = raw_value(type.element, value, what, self)
+            self.placement.write_one(self._address(instance), _path(name), raw, index)
 
-    def field_of_one(self, reference: int, owner: ClassType, name: str) -> FieldView:
+    def field_of_one(self, instance: Object, owner: ClassType, name: str) -> FieldView:
         """The field of one object as if of many."""
         self.wait()
-        since = changes_now(self)
-        selection = self.placement.select(np.array([reference], np.uint64))
+        with self.holding_still():
+            since = changes_now(self)
+            selection = self.placement.select(np.array([instance._reference], np.uint64))
         return FieldView(self, owner, selection, _path(name), since)
+
+    def _address(self, instance: Object) -> int:
+        return int(self.encoding.address(instance._reference))
 
     # ------------------------------------------------------------------ arrays
 

@@ -76,9 +76,10 @@ class HeapOfLaunches:
         ):
             self.synchronize()
 
-    def holding_arrays(self) -> AbstractContextManager[Any]:
-        """In the block an array that only a field holds stays one: who reads fields is about to
-        hold it. Who is part of a launch waits for nobody, nor is anything freed during one."""
+    def holding_still(self) -> AbstractContextManager[Any]:
+        """In the block objects stay where they are, as do references to them, and an array that
+        only a field holds stays one: who reads fields is about to hold it. Who is part of a launch
+        waits for nobody, nor is anything moved or freed during one."""
         memory = self.memory
         is_part = memory.launching and not memory.is_apart
         return nullcontext() if is_part else self.lock.plain

@@ -63,9 +63,21 @@ def reader(placement, memory):
             if lives:
                 {fetch}
                 found = {value}
-        return {result} if lives else heap.read_field(instance._reference, cls, name)
+        if lives:
+            {result}
+        return heap.read_field(instance, cls, name)
     return read
 """
+
+_FOUND = "return found"
+_WRAPPED = """try:
+                result = heap.wrap(found)
+                if placement.moves == moves:
+                    return result
+            except HeapError:
+                if placement.moves == moves:
+                    raise"""
+"""Objects may have moved once ``found`` was read."""
 
 _WRITE = """
 def writer(placement, memory):
@@ -88,7 +100,7 @@ def writer(placement, memory):
                     {fetch}
                     {stores}
                     return
-        heap.write_field(instance._reference, cls, name, value)
+        heap.write_field(instance, cls, name, value)
     return write
 """
 
@@ -293,10 +305,12 @@ def reader(heap: Heap, cls: ClassType, name: str) -> Read:
     code = Code.of(heap, cls)
     leaves = None if code is None else code.leaves(name)
     if code is None or leaves is None:
-        return lambda instance: instance._heap.read_field(instance._reference, cls, name)
+        return lambda instance: instance._heap.read_field(instance, cls, name)
     type = cls.fields[name]
     value = code.read(type, iter(leaves))
-    result = "heap.wrap(found)" if isinstance(type, ReferenceType) else "found"
+    result = _FOUND
+    if isinstance(type, ReferenceType):
+        value, result = f"{value}; moves = placement.moves", _WRAPPED
     read: Read = _written(heap, code, name, _READ, "reader", value=value, result=result)
     return read
 
@@ -308,9 +322,7 @@ def writer(heap: Heap, cls: ClassType, name: str) -> Write:
     type = cls.fields[name]
     is_watched = (cls.field_owner(name), name) in heap.distinct.watched
     if code is None or leaves is None or is_watched:
-        return lambda instance, value: instance._heap.write_field(
-            instance._reference, cls, name, value
-        )
+        return lambda instance, value: instance._heap.write_field(instance, cls, name, value)
     stores = "; ".join(code.stores(type, leaves, "value"))
     is_usual = code.is_usual(type, "value")
     write: Write = _written(heap, code, name, _WRITE, "writer", is_usual=is_usual, stores=stores)
@@ -336,6 +348,7 @@ def _written(heap: Heap, code: Code, name: str, source: str, made: str, **parts:
         nowhere=code.nowhere,
         cls=code.cls,
         name=name,
+        HeapError=HeapError,
     )
     exec(compile(text, f"{__file__}:{made}", "exec"), names)
     return names[made](heap.books, heap.memory)

@@ -118,7 +118,7 @@ class InlineField:
     def _field(self) -> Any:
         """The field of the object as one of many."""
         owner = self._object
-        return owner._heap.field_of_one(owner._reference, self._cls, self._name)
+        return owner._heap.field_of_one(owner, self._cls, self._name)
 
     def __getitem__(self, index: Any) -> Any:
         if not self._is_one(index):
@@ -127,7 +127,7 @@ class InlineField:
             places = np.arange(math.prod(self._shape)).reshape(self._shape)[index].flat
             return [self[np.unravel_index(place, self._shape)] for place in places]
         place, owner = self._place(_axes(index)), self._object
-        return owner._heap.read_element(owner._reference, self._cls, self._name, place)
+        return owner._heap.read_element(owner, self._cls, self._name, place)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if self._cls.frozen:
@@ -136,7 +136,7 @@ class InlineField:
             self._field()[_inside(index)] = value
             return
         place, owner = self._place(_axes(index)), self._object
-        owner._heap.write_element(owner._reference, self._cls, self._name, place, value)
+        owner._heap.write_element(owner, self._cls, self._name, place, value)
 
     def __iter__(self) -> Iterator[Any]:
         return (self[index] for index in range(len(self)))

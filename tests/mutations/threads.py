@@ -4,6 +4,8 @@ from .mutation import Mutation
 
 _TESTS = "tests/runtime/test_interleavings.py"
 
+_MOVES = "tests/runtime/test_moves_meanwhile.py"
+
 MUTATIONS = (
     Mutation(
         "who is alone with a heap notes not what it lists", "sharedoa/runtime/vectorised.py",
@@ -51,10 +53,33 @@ MUTATIONS = (
     ),
     Mutation(
         "arrays in fields may go before somebody holds them", "sharedoa/heap/heap.py",
-        "        with self.holding_arrays():\n",
-        "        if True:\n",
+        "        with self.holding_still():\n"
+        "            raw = self.placement.read_one(self._address(instance), _path(name))\n"
+        "            return",
+        "        if True:\n"
+        "            raw = self.placement.read_one(self._address(instance), _path(name))\n"
+        "            return",
         "a field holds memory that was given to another array",
         (f"{_TESTS}::test_an_array_that_goes_while_a_field_is_read",),
+    ),
+    Mutation(
+        "objects move while one is read or written", "sharedoa/heap/launches.py",
+        "        return nullcontext() if is_part else self.lock.plain\n",
+        "        return nullcontext()\n",
+        "a field of another object is read or written",
+        (f"{_MOVES}::test_one_object_that_moves_meanwhile",),
+    ),
+    Mutation(
+        "objects move while what a field refers to is looked up", "sharedoa/heap/one_field.py",
+        "                if placement.moves == moves:\n                    return result\n",
+        "                return result\n",
+        "a field refers to another object", (f"{_MOVES}::test_another_one_that_lies_where_it_was",),
+    ),
+    Mutation(
+        "objects move while elements are read or written", "sharedoa/heap/arrays.py",
+        "        return self._heap.holding_still() if is_needed else _NOTHING\n",
+        "        return _NOTHING\n",
+        "an element refers to another object", (f"{_MOVES}::test_one_object_that_moves_meanwhile",),
     ),
     Mutation(
         "threads of a launch wait for who reads fields", "sharedoa/heap/launches.py",
