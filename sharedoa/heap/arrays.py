@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
@@ -21,6 +21,7 @@ from ..model.values import to_host
 from . import hooks
 from .array_memory import ArrayStorage
 from .conversion import block, column, holds_references, raw_value
+from .field_values import position_of
 from .field_view import FieldView
 from .numpy_like import MOST_IN_PLACE, NumPyLike, One, Several, advice_for, is_traced
 from .objects import ManyObjects
@@ -34,8 +35,7 @@ if TYPE_CHECKING:
     from .heap import Heap
 
 __all__ = ["Array", "FieldView", "ObjectArray", "make_array"]
-
-_NOTHING = nullcontext()
+_AMONG = "an array of {} elements"
 
 
 class Array(NumPyLike, Generic[T_co]):
@@ -186,25 +186,31 @@ class Array(NumPyLike, Generic[T_co]):
         return elements_in(np.asarray(storage)[start:end], dtype)
 
     def _element(self, index: int) -> Any:
-        place, dtype, heap = self._in_range(index), self._dtype, self._heap
+        place = position_of(index, self._length, _AMONG)
+        element, heap = self.__sharedoa_element__, self._heap
         heap.wait()
-        with self._holding_still():
-            if self._is_left_there():
-                found = heap.backend.read(self._address + place * dtype.itemsize, dtype.itemsize)
-                one = elements_in(np.frombuffer(found, np.uint8), dtype)
-            else:
-                one = self._raw(place, place + 1)
+        if not holds_references(element):
+            return to_host(element, self._at(place)[0], heap)
+        with heap.holding_still():
+            one = self._at(place)
             self._refuse_deleted(one)
-            return to_host(self.__sharedoa_element__, one[0], heap)
+            return to_host(element, one[0], heap)
 
-    def _holding_still(self) -> AbstractContextManager[Any]:
-        is_needed = holds_references(self.__sharedoa_element__)
-        return self._heap.holding_still() if is_needed else _NOTHING
+    def _held(self, element: Type, values: Values, place: int) -> Any:
+        with self._heap.holding_still():
+            return to_host(element, values[place], self._heap)
+
+    def _at(self, place: int) -> Values:
+        dtype = self._dtype
+        if self._is_left_there():
+            found = self._heap.backend.read(self._address + place * dtype.itemsize, dtype.itemsize)
+            return elements_in(np.frombuffer(found, np.uint8), dtype)
+        return self._raw(place, place + 1)
 
     def _refuse_deleted(self, references: Values) -> None:
         """Raise HeapError for elements that are known to refer to what is gone."""
         storage, heap = self._storage, self._heap
-        if storage is None or storage.known is None:
+        if storage is None or storage.known is None or not isinstance(self, ObjectArray):
             return
         deletions, writes = storage.known
         if writes == heap.reference_writes and deletions != heap.placement.deletions:
@@ -229,13 +235,6 @@ class Array(NumPyLike, Generic[T_co]):
         if storage is None or storage.is_foreign or not residency.moves:
             return False
         return residency.copies_one(storage.address)
-
-    def _in_range(self, index: int) -> int:
-        """The place of an element, which may count from the end."""
-        place = index + self._length if index < 0 else index
-        if not 0 <= place < self._length:
-            raise IndexError(f"index {index} is outside an array of {self._length} elements")
-        return place
 
     @overload
     def __getitem__(self, key: One) -> T_co: ...
@@ -289,9 +288,9 @@ class Array(NumPyLike, Generic[T_co]):
         self._heap.held_arrays.note_store_to(element, self, self._description())
         refuse_change(self._heap)
         if isinstance(key, (int, np.integer)):
-            place = self._in_range(int(key))
+            place = position_of(int(key), self._length, _AMONG)
             self._heap.wait()
-            with self._holding_still():
+            with self._heap.holding_still() if holds_references(element) else nullcontext():
                 raw = raw_value(element, value, self._description(), self._heap)
                 self._note_change()
                 self._put(place, raw)
@@ -339,9 +338,10 @@ class Array(NumPyLike, Generic[T_co]):
         if is_traced(self):
             traced: Iterator[T_co] = iter(hooks.traced_element(self, ...))
             return traced
-        if holds_references(element):
-            return map(self._element, range(self._length))
-        return (to_host(element, value, heap) for value in self._values())
+        values = self._values()
+        if not holds_references(element):
+            return (to_host(element, value, heap) for value in values)
+        return (self._held(element, values, place) for place in range(len(values)))
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
@@ -486,6 +486,8 @@ class ObjectArray(ManyObjects[T_co], Array[T_co]):
     @overload
     def __getitem__(self, key: str) -> Any: ...
     def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, (int, np.integer)):
+            return self._element(int(key))
         found, storage = super().__getitem__(key), self._storage
         if isinstance(found, ObjectArray) and found._storage not in (None, storage):
             assert found._storage is not None and storage is not None

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 _Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
-def position_of(index: int, count: int) -> int:
-    """The position that an index means, which may count from the end. Raises IndexError."""
+def position_of(index: int, count: int, among: str = "{} objects") -> int:
+    """The position that an index means, which may count from the end. Raises IndexError; ``among``:
+    what it is outside of, with the count in braces."""
     position = index + count if index < 0 else index
     if not 0 <= position < count:
-        raise IndexError(f"index {index} is outside {count} objects")
+        raise IndexError(f"index {index} is outside {among.format(count)}")
     return position
 
 
