@@ -51,18 +51,18 @@ def recorded(patch: pytest.MonkeyPatch) -> Iterator[set[Touched]]:
     """What threads that CPython runs touch meanwhile."""
     found: set[Touched] = set()
 
-    def note(heap: oa.Heap, reference: int, name: str, element: int, is_write: bool) -> None:
+    def note(heap: oa.Heap, one: Any, name: str, element: int, is_write: bool) -> None:
         thread = current_thread.get()
         if thread is not None:
-            address = heap.encoding.address(reference)
+            address = heap.encoding.address(one._reference)
             found.add((thread.index, address, name, element, is_write))
 
     def watch(method: str, is_write: bool, is_element: bool) -> None:
         original = getattr(oa.Heap, method)
 
-        def watched(self: oa.Heap, reference: int, owner: Any, name: str, *more: Any) -> Any:
-            note(self, reference, name, more[0][0] if is_element else 0, is_write)
-            return original(self, reference, owner, name, *more)
+        def watched(self: oa.Heap, one: Any, owner: Any, name: str, *more: Any) -> Any:
+            note(self, one, name, more[0][0] if is_element else 0, is_write)
+            return original(self, one, owner, name, *more)
 
         patch.setattr(oa.Heap, method, watched)
 
@@ -81,11 +81,11 @@ def recorded(patch: pytest.MonkeyPatch) -> Iterator[set[Touched]]:
 
 
 def _reader(heap: oa.Heap, cls: Any, name: str) -> Any:
-    return lambda one: one._heap.read_field(one._reference, cls, name)
+    return lambda one: one._heap.read_field(one, cls, name)
 
 
 def _writer(heap: oa.Heap, cls: Any, name: str) -> Any:
-    return lambda one, value: one._heap.write_field(one._reference, cls, name, value)
+    return lambda one, value: one._heap.write_field(one, cls, name, value)
 
 
 def touched(
