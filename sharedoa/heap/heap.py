@@ -343,9 +343,8 @@ class Heap(HeapOfLaunches):
     def field_of_one(self, instance: Object, owner: ClassType, name: str) -> FieldView:
         """The field of one object as if of many."""
         self.wait()
-        with self.holding_still():
-            since = changes_now(self)
-            selection = self.placement.select(np.array([instance._reference], np.uint64))
+        since = changes_now(self)  # before the reference: a view of what moves now is refused
+        selection = self.placement.select(np.array([instance._reference], np.uint64))
         return FieldView(self, owner, selection, _path(name), since)
 
     def _address(self, instance: Object) -> int:

@@ -70,6 +70,13 @@ MUTATIONS = (
         (f"{_MOVES}::test_one_object_that_moves_meanwhile",),
     ),
     Mutation(
+        "objects move while an array is given to one", "sharedoa/heap/heap.py",
+        "        with self.holding_still():\n            raw = raw_value(type, value",
+        "        if True:\n            raw = raw_value(type, value",
+        "a field of another object is written",
+        (f"{_MOVES}::test_one_object_that_moves_meanwhile",),
+    ),
+    Mutation(
         "objects move while what a field refers to is looked up", "sharedoa/heap/one_field.py",
         "                if placement.moves == moves:\n                    return result\n",
         "                return result\n",

@@ -78,7 +78,7 @@ def _wrote(write: Callable[[_All, Full, Mover], Any]) -> Callable[[_All, Full], 
         write(all, one, movers[2])
         return [
             (e.number, e.mover.number, e.pair.mover.number, e.cells[1], e.movers[1].number,
-             [each.number for each in all.kept])
+             e.numbers[0], [each.number for each in all.kept])
             for e in full
         ]  # fmt: skip
 
@@ -89,6 +89,7 @@ _WRITES: dict[str, Callable[[_All, Full, Mover], Any]] = {
     "number": lambda all, one, mover: setattr(one, "number", 7),
     "reference": lambda all, one, mover: setattr(one, "mover", mover),
     "value": lambda all, one, mover: setattr(one, "pair", Pair(1, mover)),
+    "array": lambda all, one, mover: setattr(one, "numbers", oa.array(i32, [7])),
     "element": lambda all, one, mover: one.cells.__setitem__(1, 7),
     "reference among elements": lambda all, one, mover: one.movers.__setitem__(1, mover),
     "element of an array": lambda all, one, mover: all.kept.__setitem__(0, mover),
@@ -117,6 +118,7 @@ _AT_LINES: dict[str, tuple[Callable[[_All, Full], Any], Place]] = {
     "elements": (_READS["elements"], _READ_ONE),
     "element of an array": (_READS["element of an array"], _WRAP),
     "all of an array": (_READS["all of an array"], _WRAP),
+    "array written": (_WROTE["array"], _WRITE_ONE),
     "element written": (_WROTE["element"], _WRITE_ONE),
     "reference among elements written": (_WROTE["reference among elements"], _WRITE_ONE),
     "element of an array written": (_WROTE["element of an array"], place(Array._put, "dtype")),
@@ -147,6 +149,17 @@ def test_one_object_that_moves_meanwhile(shared: oa.Heap, access: Any, at: Place
     things = _All()
     expected = access(things, things.held[0][1])
     assert _found(shared, access, at) == expected
+
+
+def test_some_elements_are_right_or_refused(shared: oa.Heap) -> None:
+    def some(things: _All, one: Full) -> Any:
+        return one.cells[1:].tolist()
+
+    things = _All()
+    expected = some(things, things.held[0][1])
+    for text in ("since = ", "selection = ", "return"):
+        found = _found(shared, some, place(oa.Heap.field_of_one, text))
+        assert found == expected or isinstance(found, oa.HeapError)
 
 
 def test_another_one_that_lies_where_it_was() -> None:
