@@ -42,6 +42,13 @@ class ObjectsOfClasses:
             self._known[cls] = storage, selection
             return array
 
+    def has(self, objects: ObjectArray) -> bool:
+        """Whether these are all that live of a class, in the array that is kept of them."""
+        storage, selection = self._known.get(objects._cls, (None, None))
+        if storage is None or selection is None or storage is not objects._storage:
+            return False
+        return len(objects) == selection.count
+
     def forget(self) -> None:
         """Objects have gone or moved."""
         self._known.clear()

@@ -51,6 +51,10 @@ class RunsOfClasses:
         self._patience[cls] = max(left - 1, 0) if is_whole else _PATIENCE
         return is_whole and not left
 
+    def is_waiting(self, cls: ClassType) -> bool:
+        """Whether a class is one run now, but calls shall take a list of it for a while."""
+        return 0 < self._patience.get(cls, 0) < _PATIENCE
+
     def of(self, cls: ClassType) -> list[tuple[Run, int]] | None:
         """Runs, with the number of objects of each; None if some are in none, or they are many."""
         with self._lock:

@@ -284,9 +284,13 @@ def planned_launches(
 
 
 def _stays(heap: Heap, objects: ObjectArray | RunOfObjects) -> bool:
-    """Whether objects of a class are a run, or a device has listed them."""
+    """Whether objects of a class are a run, or in a list that stays as long as they do."""
+    if isinstance(objects, RunOfObjects):
+        return True
     lists = heap.memory.population_lists
-    return isinstance(objects, RunOfObjects) or (lists is not None and lists.has(objects._storage))
+    if lists is not None:
+        return lists.has(objects._storage)
+    return heap.of_classes.has(objects) and not heap.runs_of_classes.is_waiting(objects._cls)
 
 
 def _kept(objects: ObjectArray | RunOfObjects) -> Run | _Listed:

@@ -35,7 +35,22 @@ _OLD_WAYS = (
     "tests/heap/test_clusters.py::test_who_has_got_a_reader_before_reads_where_fields_are_now",
 )
 
+_SHARED_OUT = "tests/runtime/test_launch_sharing.py"
+
 MUTATIONS = (
+    Mutation(
+        "what launches change is a list for good", "sharedoa/heap/population.py",
+        "return 0 < self._patience.get(cls, 0) < _PATIENCE", "return False",
+        "calls look at a list in each of their threads where they could compute",
+        (f"{_SHARED_OUT}::"
+         "test_what_launches_make_is_a_list_until_it_has_been_one_run_for_a_while",),
+    ),
+    Mutation(
+        "a part of a list is all of it", "sharedoa/heap/objects_of_classes.py",
+        "return len(objects) == selection.count", "return True",
+        "a method is called twice on some objects, and never on others",
+        (f"{_SHARED_OUT}::test_a_part_of_a_list_is_not_taken_for_all_of_it",),
+    ),
     Mutation(
         "references are narrow where null has no place", "sharedoa/heap/settings.py",
         "not any_foreign_class() and _has_base(narrow)", "not any_foreign_class()",

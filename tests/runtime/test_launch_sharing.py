@@ -12,6 +12,9 @@ import pytest
 import sharedoa as oa
 from dispatch.mode import AUTO
 from sharedoa import f32, f64, i8, i16, i32
+from sharedoa.heap import population
+from sharedoa.heap.arrays import ObjectArray
+from sharedoa.heap.run import RunOfObjects
 from sharedoa.runtime import vectorised
 from sharedoa.runtime.assembly import open_target
 
@@ -224,3 +227,79 @@ def test_a_field_of_four_neighbours_is_one_access(name, arrays, groups, alone, m
     wide = Counter(kind for kind in found if kind.startswith("v"))
     assert wide == groups
     assert len(found) - wide.total() == alone
+
+
+class Seed(oa.Object):
+    number: i32
+
+    def end_even(self) -> None:
+        if self.number % i32(2) == i32(0):
+            oa.delete(self)
+
+    def count(self) -> None:
+        self.number += i32(1)
+
+
+@pytest.fixture
+def planned(monkeypatch: pytest.MonkeyPatch) -> list[type]:
+    """What the objects of each class were in each call that was planned."""
+    found: list[type] = []
+    usual = vectorised.share_out
+
+    def noting(heap: Any, stretches: Any, located: Any) -> Any:
+        found.extend(type(stretch.objects) for stretch in stretches)
+        return usual(heap, stretches, located)
+
+    monkeypatch.setattr(vectorised, "share_out", noting)
+    return found
+
+
+def test_a_list_of_what_launches_change_is_planned_once_while_it_stays(planned):
+    with oa.Heap(AUTO, "cpu", "tile", "64MiB", 64) as heap:
+        seeds = heap.all(Seed)
+        heap.new(Seed, 40, number=np.arange(40))
+        expected = list(range(40))
+        for remaining in (20, 10, 5):
+            seeds.end_even()
+            expected = [number for number in expected if number % 2]
+            planned.clear()
+            for _ in range(3):
+                seeds.count()
+                expected = [number + 1 for number in expected]
+                assert list(seeds.number) == expected and len(seeds) == remaining
+            assert planned == [ObjectArray], "of objects with holes between them"
+            for seed in heap.all(Seed)[::2]:
+                seed.number += 1
+            expected[::2] = [number + 1 for number in expected[::2]]
+
+
+def test_what_launches_make_is_a_list_until_it_has_been_one_run_for_a_while(planned, monkeypatch):
+    monkeypatch.setattr(population, "_PATIENCE", 4)
+    with oa.Heap(AUTO, "cpu", "tile", "64MiB", 64) as heap:
+        seeds = heap.all(Seed)
+        heap.new(Seed, 16, number=np.arange(16))
+        seeds.end_even()
+        seeds.count()
+        seeds.end_even()
+        assert len(seeds) == 0
+        heap.new(Seed, 8, number=0)
+        planned.clear()
+        for _ in range(8):
+            seeds.count()
+        # Each call that is not planned asks twice.
+        assert planned == [ObjectArray] * 2 + [RunOfObjects]
+        assert list(seeds.number) == [8] * 8
+
+
+def test_a_part_of_a_list_is_not_taken_for_all_of_it(planned):
+    with oa.Heap(AUTO, "cpu", "tile", "64KiB", 32) as heap:
+        for number in range(3):
+            seeds = heap.new(Seed, 40, number=100 * number)
+            heap.new(Plus, 40)  # lies behind, so that the class goes on elsewhere
+        heap.delete(seeds[1:-1:3])
+        assert heap.stats().classes["Seed"].regions > 1
+        before = np.array(heap.all(Seed).number)
+        for number in range(1, 4):
+            heap.all(Seed).count()
+            assert np.array_equal(heap.all(Seed).number, before + number)
+        assert len(planned) > 1
