@@ -65,11 +65,11 @@ def source_of(function: Callable[..., Any], name: str) -> Source:
     if found is not None:
         return Source(code.co_filename, name, found)
     try:
-        lines, first = inspect.getsourcelines(function)
+        lines, first = inspect.getsourcelines(code)
         definition = ast.parse(textwrap.dedent("".join(lines))).body[0]
     except (OSError, SyntaxError, IndexError) as error:
         raise _no_source(name) from error
-    if not isinstance(definition, ast.FunctionDef):
+    if not isinstance(definition, ast.FunctionDef) or definition.name != code.co_name:
         raise _no_source(name)
     return Source(code.co_filename, name, definition, first - 1)
 

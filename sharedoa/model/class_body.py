@@ -96,10 +96,13 @@ def _not_annotated(name: str, attribute: str, value: Any) -> ClassError:
     )
 
 
+_OF_OBJECTS = ("_heap", "_reference", "_shown_reference", "_stable_hash")
+
+
 def refuse_internal(name: str, kind: str, member: str) -> None:
     """Raise ClassError for a field or method of class ``name`` that would hide what this package
     itself uses of objects or arrays of them."""
-    if member in ("_heap", "_reference", "_shown_reference") or member in internal_names():
+    if member in _OF_OBJECTS or member in internal_names():
         raise ClassError(
             f"class {name}: the {kind} name {member} is taken: objects or arrays of them have an "
             "attribute of that name themselves",

@@ -20,7 +20,7 @@ from .record import Record
 from .types import Type
 from .world import World
 
-_TAKEN = ("_heap", "_reference")
+_TAKEN = Object.__slots__
 
 
 class ForeignClass(Protocol):

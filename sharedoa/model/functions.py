@@ -183,7 +183,7 @@ def is_abstract_body(function: Callable[..., Any]) -> bool:
     if not raises and (len(code.co_code) > len(_empty.__code__.co_code) or len(code.co_consts) > 2):
         return False
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+        tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
     except (OSError, SyntaxError):
         if raises:
             return code.co_code == _raising.__code__.co_code

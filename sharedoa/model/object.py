@@ -158,8 +158,10 @@ class Object(metaclass=ObjectMeta):
     Two objects are equal when they are the same object.
     """
 
-    __slots__ = ("__weakref__", "_heap", "_reference")
+    __slots__ = ("__weakref__", "_heap", "_reference", "_stable_hash")
     __sharedoa__: ClassVar[Any] = None
+    #: Once somebody has asked for it.
+    _stable_hash: int
     _heap: Any
     #: Of a deleted object a DeletedReference.
     _reference: Any
@@ -177,9 +179,13 @@ class Object(metaclass=ObjectMeta):
         )
 
     def __hash__(self) -> int:
-        # A set or dictionary would not find an object that has moved by itself.
-        self._heap.upkeep.is_known_outside = True
-        return hash(self._reference)
+        # Sets and dictionaries find an object that has moved: while one holds its proxy, it has no
+        # other. The first reference, and not an address, keeps their order from run to run.
+        try:
+            return self._stable_hash
+        except AttributeError:
+            self._stable_hash = hash(self._reference)
+            return self._stable_hash
 
     def __reduce__(self) -> Any:
         raise TypeError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import inspect
 import linecache
@@ -50,6 +51,17 @@ def test_two_functions_of_one_name_are_told_apart_by_their_lines(tmp_path: Path)
     for function in (module.first, module.f):
         definition = source_of(function, "f").definition
         assert definition.lineno == function.__code__.co_firstlineno
+
+
+def test_a_wrapper_without_a_source_is_not_taken_for_what_it_wraps() -> None:
+    def plain(x: i32) -> i32:
+        return x
+
+    made: dict[str, Any] = {}
+    exec("def plain(x):\n    return 2 * x", made)  # as some libraries make what they decorate with
+    for wrapper in (made["plain"], lambda x: 2 * x):
+        with pytest.raises(CompileError, match="the source of plain cannot be read"):
+            source_of(functools.wraps(plain)(wrapper), "plain")
 
 
 def test_private_names_are_those_that_cpython_makes_of_them(tmp_path: Path) -> None:

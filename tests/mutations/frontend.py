@@ -5,6 +5,13 @@ from .mutation import Mutation
 _DEPENDENCIES = "sharedoa/frontend/dependencies.py"
 
 MUTATIONS = (
+    Mutation(
+        "a wrapper without a source has that of what it wraps", "sharedoa/frontend/source.py",
+        "inspect.getsourcelines(code)", "inspect.getsourcelines(function)",
+        "a wrapper that a library makes by exec does nothing in kernels, without a word",
+        ("tests/frontend/test_source.py"
+         "::test_a_wrapper_without_a_source_is_not_taken_for_what_it_wraps",),
+    ),
     # ------------------------------------------------------------ dependencies
     Mutation(
         "methods that are overridden later", _DEPENDENCIES,

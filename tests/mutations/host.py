@@ -59,6 +59,13 @@ MUTATIONS = (
          "::test_references_are_wide_by_themselves_where_no_base_is_left",),
     ),
     Mutation(
+        "objects hash by where they are", "sharedoa/model/object.py",
+        "            return self._stable_hash\n        except",
+        "            return hash(self._reference)\n        except",
+        "sets and dictionaries do not find objects that have moved",
+        ("tests/heap/test_automatic.py::test_sets_and_dictionaries_find_what_has_moved",),
+    ),
+    Mutation(
         "programs that were dropped are kept for good", "sharedoa/collection.py",
         "                gc.collect()\n", "                pass\n",
         "a process that makes and drops large programs takes more and more memory",
