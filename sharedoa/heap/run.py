@@ -64,6 +64,7 @@ class RunOfObjects:
     it for the run that it is."""
 
     __slots__ = ("__sharedoa_element__", "_heap", "_length", "_packed", "_run")
+    _storage = None  # as of an array without elements
 
     def __init__(self, heap: Heap, run: Run, count: int) -> None:
         self._heap = heap

@@ -543,7 +543,16 @@ class _Call:
 
 def _gradient(shape: tuple[int, ...], given: Any) -> np.ndarray[Any, Any]:
     if given is not None:
-        return np.broadcast_to(np.asarray(given), shape)
+        try:
+            weights = np.asarray(given)
+            if weights.dtype.kind != "f":
+                weights = weights.astype(np.float64, casting="same_kind")
+            return np.broadcast_to(weights, shape)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(
+                f"the gradient has no number for each of a loss of the shape {shape}: {error}",
+                "pass one number, or an array of the shape of the loss",
+            ) from None
     if int(np.prod(shape)) != 1:
         raise ArgumentError(
             f"the loss has the shape {shape}, and a gradient is one of a number",

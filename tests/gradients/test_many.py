@@ -88,6 +88,18 @@ def test_scan(backend: str, length: int) -> None:
 
 
 @pytest.mark.parametrize("backend", ["python", "cpu", "device"])
+def test_a_scan_of_fields(backend: str) -> None:
+    rng = np.random.default_rng(1)
+    values, weights = rng.uniform(-0.5, 0.5, 300), rng.uniform(0.5, 1.0, 300)
+    with oa.Heap("auto", BACKENDS[backend](), capacity="64MiB"):
+        things = oa.new(Thing, 300, x=values)
+        with oa.tape() as tape:
+            found = oa.scan(combine, things.x)
+        tape.backward(found, weights)
+        np.testing.assert_allclose(things.grad.x, scanned(values, weights), rtol=1e-12)
+
+
+@pytest.mark.parametrize("backend", ["python", "cpu", "device"])
 def test_what_is_no_float_is_constant(backend: str) -> None:
     with oa.Heap("auto", BACKENDS[backend](), capacity="64MiB"):
         x, y, n = oa.array(f64, [0.5, 0.0, 2.0, 0.0]), oa.zeros(4, f64), oa.array(i32, [0, 1, 1, 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,6 +43,17 @@ def test_adjoints_of_tapes_add_up(checkpoints: int | None) -> None:
     np.testing.assert_array_equal(oa.grad(other), [18.0, 0.0])
     tape.zero()
     assert not cells.grad.k.numpy().any() and not oa.grad(other).any()
+
+
+@pytest.mark.parametrize("gradient", [[1.0, 2.0, 3.0], ["a", "b"], [1j, 2.0], [[1.0], [2.0, 3.0]]])
+def test_a_gradient_that_the_loss_has_no_numbers_for(gradient: Any) -> None:
+    cells = oa.new(Cell, 2, x=1.5, k=2.0)
+    with oa.tape() as tape:
+        cells.grow()
+    with pytest.raises(oa.ArgumentError, match="the gradient has no number for each of a loss"):
+        tape.backward(cells.x, gradient)
+    tape.backward(cells.x, [1, 2])
+    np.testing.assert_array_equal(cells.grad.x, [2.0, 4.0])
 
 
 def test_an_older_tape_is_gone_through_last() -> None:

@@ -15,6 +15,14 @@ _MANY = "tests/gradients/test_many.py"
 
 MUTATIONS = (
     Mutation(
+        "objects side by side have no storage to ask for",
+        "sharedoa/heap/run.py",
+        "    _storage = None  # as of an array without elements\n",
+        "",
+        "oa.scan of fields of objects ends in AttributeError in the block of a tape",
+        ("tests/gradients/test_many.py::test_a_scan_of_fields",),
+    ),
+    Mutation(
         "floats that threads share through integers are reversed",
         "sharedoa/ir/adjoint/program.py",
         "if not is_reversed and operation.kind in",
