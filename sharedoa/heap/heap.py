@@ -113,6 +113,8 @@ class Heap(HeapOfLaunches):
         self.makers: dict[Any, one_object.Make] = {}
         self.readers: dict[tuple[type, str], one_field.Read] = {}
         self.writers: dict[tuple[type, str], one_field.Write] = {}
+        #: What computes over all elements has made ready (``many.plans``).
+        self.plans: dict[Any, Any] = {}
         self._reference_types: dict[ClassType, ReferenceType] = {}
         self.of_classes = ObjectsOfClasses()
         #: Without a look at whether captured steps have changed it (``settle``).

@@ -15,15 +15,15 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple, TypeGuard
 
-from ..heap.arrays import Array, make_array
+from ..heap.arrays import Array
 from ..heap.heap import Heap
 from ..model.functions import DeviceFunction
 from ..model.intrinsics import atomic_add, fence, grid, gridsize, shared, syncthreads
-from ..model.scalars import ScalarType, i32, i64, u64
+from ..model.scalars import ScalarType, i32, i64, u32, u64
 from ..model.types import Type
 from ..runtime.kernel import Kernel, general, kernel
 from .operators import same
-from .plans import Between, planned
+from .plans import Between, Lent, planned
 from .scratch import scratch
 
 CHUNK = 16
@@ -49,22 +49,10 @@ def scan_blocks(
     values: Array, total: ScalarType, lift: DeviceFunction, combine: DeviceFunction
 ) -> Array:
     """``scan.scan`` of at least one element."""
-    result = scratch(values._heap, total, len(values))
-    scan_into(result, values, total, lift, combine)
-    return result
-
-
-def scan_into(
-    result: Array,
-    values: Array,
-    total: ScalarType,
-    lift: DeviceFunction,
-    combine: DeviceFunction,
-) -> None:
-    """The same with the result in an array that is there, which may be ``values``."""
     heap, element, length = values._heap, values.__sharedoa_element__, len(values)
-    key = ScanPlan, element, total, lift, combine, length, CHUNK**2
-    planned(heap, key, lambda: ScanPlan(heap, *key[1:]), values, result)
+    key = ScanPlan, element, total, lift, combine, length
+    found: Array = planned(heap, key, lambda: ScanPlan(heap, *key[1:]), values)
+    return found
 
 
 def combine_blocks(
@@ -72,7 +60,8 @@ def combine_blocks(
 ) -> Array:
     """An array of one element: all of ``values`` combined."""
     heap, element = values._heap, values.__sharedoa_element__
-    return ScanPlan(heap, element, total, lift, combine, len(values), 1).combine(values)
+    plan = ScanPlan(heap, element, total, lift, combine, len(values), most=1)
+    return plan.combine(values)
 
 
 class _Level(NamedTuple):
@@ -94,24 +83,30 @@ class ScanPlan:
         lift: DeviceFunction,
         combine: DeviceFunction,
         length: int,
-        most: int,
+        most: int | None = None,
     ) -> None:
         """Levels until there are at most so many blocks."""
+        self._total, self._length = total, length
         self._levels: list[_Level] = []
         wanted: list[tuple[ScalarType, int]] = []
         count = length
-        while not wanted or count > most:
+        while not wanted or count > (most or CHUNK**2):
             blocks = -(-count // BLOCK)
             run = _kernel(element, total, lift, combine)[blocks * THREADS, THREADS]
             self._levels.append(_Level(run, count))
             wanted += [(total, blocks * _EDGE), (total, blocks)]
             element, lift, count = total, same(total), blocks
-        self._between = Between(heap, *wanted)
-        # How many launches of the top there were; tickets, and a word of each block.
-        self._said = heap.new_storage(u64, 1 + blocks)
+        self._between = Between(*wanted)
         self.size = self._between.size
+        # How many launches of the top there were; tickets, and a word of each block.
+        words = 1 + blocks
+        said = heap.new_storage(u64, words)
+        assert said is not None
+        self._said = Lent(heap, u64, said, said.address, words)
 
-    def __call__(self, values: Array, result: Array) -> None:
+    def __call__(self, values: Array) -> Array:
+        """The prefix sums."""
+        result = scratch(values._heap, self._total, self._length)
         between = self._between.arrays(values._heap)
         elements = [values, *between[1::2]]
         top = len(self._levels) - 1
@@ -122,23 +117,21 @@ class ScanPlan:
             # What it writes to is what the level below has of blocks.
             target = elements[place] if place else result
             self._launch(place, _DOWNWARDS, elements, between, target)
+        return result
 
     def combine(self, values: Array) -> Array:
         """All of them, in an array of one element."""
         between = self._between.arrays(values._heap)
+        elements = [values, *between[1::2]]
         for place in range(len(self._levels)):
-            self._launch(place, _UPWARDS, [values, *between[1::2]], between, between[1])
+            self._launch(place, _UPWARDS, elements, between, between[1])
         return between[-1]
 
     def _launch(
         self, place: int, way: int, elements: list[Array], between: list[Array], result: Array
     ) -> None:
         run, length = self._levels[place]
-        storage = self._said
-        assert storage is not None
-        count = storage.size // u64.dtype.itemsize
-        said = make_array(result._heap, u64, storage, storage.address, count)
-        run(elements[place], length, way, *between[2 * place : 2 * place + 2], said, result)
+        run(elements[place], length, way, *between[2 * place : 2 * place + 2], self._said, result)
 
 
 @cache
@@ -157,7 +150,8 @@ def _kernel(E: Any, T: ScalarType, lift: DeviceFunction, combine: DeviceFunction
         staged = shared(T, _PADDED)
         chunks = shared(T, _PADDED_CHUNKS)
         parts = shared(T, CHUNK)
-        parts_above = shared(T, CHUNK)  # of all blocks
+        above = shared(T, _PADDED_CHUNKS)  # blocks before this one combined
+        parts_above = shared(T, CHUNK)  # chunks of these
         before = shared(T, _EDGE)  # the edge of the block before
         starts = shared(T, 2)  # what lies before the block, by the lowest two levels
         ends = shared(T, 2)  # all up to the block before, and up to the one before that
@@ -173,10 +167,13 @@ def _kernel(E: Any, T: ScalarType, lift: DeviceFunction, combine: DeviceFunction
             block = i64(numbers[0])
         first = i64(block * BLOCK)
         count = i32(min(length - first, BLOCK))
+        # Elements of a list are read one after another without waiting for any; the last one again
+        # instead of those that there are not, which would have to be asked for each.
+        begin, last = u64(first), u32(count - 1)
+        loaded = [values[begin + u64(min(u32(row * THREADS + lane), last))] for row in range(CHUNK)]
         for row in range(CHUNK):
             place = row * THREADS + lane
-            if place < count:
-                staged[place + place // CHUNK] = lift(values[first + place])
+            staged[place + place // CHUNK] = lift(loaded[row])
         if way == _DOWNWARDS and block > 0:
             for place in range(lane, _EDGE, THREADS):
                 before[place] = edges[(block - 1) * _EDGE + place]
@@ -219,27 +216,30 @@ def _kernel(E: Any, T: ScalarType, lift: DeviceFunction, combine: DeviceFunction
                 while launches < numbers[1]:
                     launches = atomic_add(said, 1 + lane, u64(0))
                 fence()
+                above[lane + lane // CHUNK] = blocks[lane]
             syncthreads()
-            if block > 0:
-                for place in range(lane, _EDGE, THREADS):
-                    before[place] = edges[(block - 1) * _EDGE + place]
-                if lane * CHUNK < block:
-                    total = blocks[lane * CHUNK]
-                    for k in range(lane * CHUNK + 1, min(lane * CHUNK + CHUNK, i32(block))):
-                        total = combine(total, blocks[k])
-                    parts_above[lane] = total
+            # Those that combine do not wait for the edge.
+            place = lane - (THREADS - _EDGE)
+            if place >= 0 and block > 0:
+                before[place] = edges[(block - 1) * _EDGE + place]
+            if lane * CHUNK < block:
+                start = lane * (CHUNK + 1)
+                total = above[start]
+                for k in range(1, min(i32(block) - lane * CHUNK, CHUNK)):
+                    total = combine(total, above[start + k])
+                parts_above[lane] = total
             syncthreads()
             if lane < min(i32(block), 2):
                 place = i32(block) - 1 - lane
-                chunk = place // CHUNK
-                total = blocks[chunk * CHUNK]
-                if chunk > 0:
+                start = place // CHUNK * (CHUNK + 1)
+                total = above[start]
+                if start > 0:
                     lower = parts_above[0]
-                    for k in range(1, chunk):
+                    for k in range(1, place // CHUNK):
                         lower = combine(lower, parts_above[k])
                     total = combine(lower, total)
-                for k in range(chunk * CHUNK + 1, place + 1):
-                    total = combine(total, blocks[k])
+                for k in range(1, place % CHUNK + 1):
+                    total = combine(total, above[start + k])
                 ends[lane] = total
             syncthreads()
         if way != _UPWARDS:

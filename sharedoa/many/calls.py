@@ -11,13 +11,17 @@ from ..heap import hooks
 from ..heap.adjoints import AdjointView
 from ..heap.array2 import Array2
 from ..heap.arrays import Array, FieldView, make_array
+from ..heap.heap import Heap
 from ..heap.numpy_like import MOST_AT_HAND, NumPyLike
 from ..heap.recording import filling_new_memory, is_taped
 from ..model.scalars import ScalarType, i64
 from ..model.types import Type, array_form
-from . import few, fields, on_host, reduction_plan, scan, sorting
-from .operators import Operator, operator
+from . import few, fields, on_host, plans, scan, sorting
+from .block_scan import ScanPlan
+from .operators import operator
+from .reduction_plan import Read, ReductionPlan
 from .scratch import scratch
+from .sort_plan import SortPlan
 
 _EXTREMES = {"min": "min", "max": "max", "argmin": "min", "argmax": "max"}
 
@@ -40,6 +44,10 @@ def many(values: NumPyLike, name: str, options: dict[str, Any]) -> Any:
 
 def plain(values: NumPyLike, name: str) -> Any:
     """``values.name()``, without options."""
+    if values._heap.plans:
+        found = plans.again(values, name)
+        if found is not NotImplemented:
+            return found
     # Prefix sums of floats are a kernel's, which waits for no other launch.
     is_launched = name == "cumsum" and values.dtype.kind == "f"
     given = None if is_launched else few.at_hand(values)
@@ -116,36 +124,41 @@ def components(array: Array, type: ScalarType) -> Array:
 @filling_new_memory()
 def reduce(values: NumPyLike, name: str, type: ScalarType) -> Any:
     """One number for all elements, of NumPy's type for it."""
-    size = values.size
-    if size == 0:
+    if values.size == 0:
         return _of_nothing(values, name, type)
-    if name == "mean":
-        total = reduce_some(values, name, type)
-        return total.dtype.type(total / size)
     return reduce_some(values, name, type)
 
 
 def reduce_some(values: NumPyLike, name: str, type: ScalarType) -> Any:
-    """``reduce`` of at least one element; the sum for ``mean``."""
-    of = operator(_EXTREMES.get(name, name), type)
-    is_index = name.startswith("arg")
-    if values._heap.backend.target.is_device and not is_for_numpy(values):
-        found = reduction_plan.reduce(*_read(values, type, of), of, is_index)
-    else:
-        found = on_host.reduced(_on_host(values, type), name, of.total)
-    if is_index or not of.total.is_float:
-        return found
-    return on_host.without_sign(found)
-
-
-def _read(values: NumPyLike, type: ScalarType, of: Operator) -> tuple[Any, reduction_plan.Read]:
-    """What a device goes over, and how it reads that: fields where they are, if it can."""
+    """``reduce`` of at least one element."""
+    if not values._heap.backend.target.is_device or is_for_numpy(values):
+        of, given = operator(_EXTREMES.get(name, name), type), _on_host(values, type)
+        return on_host.finished(on_host.reduced(given, name, of.total), name, len(given))
     objects = fields.whole(values) if isinstance(values, FieldView) else None
     if objects is None:
-        return array_of(values, type), reduction_plan.Read(type, of.lift)
+        return _on_device(array_of(values, type), name, type)
     assert isinstance(values, FieldView)
-    read = fields.reader(values._cls, values.path, of.total, of.lift)
-    return objects, reduction_plan.Read(values._cls.python_class, read)
+    of = operator(_EXTREMES.get(name, name), type)
+    lift = fields.reader(values._cls, values.path, of.total, of.lift)
+    key = Read(values._cls.python_class, lift), of, values.size, name
+    heap = values._heap
+    return plans.planned(heap, key, lambda: ReductionPlan(heap, *key), objects)
+
+
+def _on_device(array: Array, name: str, type: ScalarType) -> Any:
+    """``array.name()`` of at least one number, by kernels of a device."""
+    heap, length = array._heap, len(array)
+    key = plans.of_row(name, type, length)
+    return plans.planned(heap, key, lambda: _plan(heap, name, type, length), array)
+
+
+def _plan(heap: Heap, name: str, type: ScalarType, length: int) -> plans.Plan:
+    if name in ("sort", "argsort"):
+        return SortPlan(heap, sorting.keys_of(type), length, name == "argsort")
+    of = operator("sum" if name == "cumsum" else _EXTREMES.get(name, name), type)
+    if name == "cumsum":
+        return ScanPlan(heap, type, *of, length)
+    return ReductionPlan(heap, Read(type, of.lift), of, length, name)
 
 
 def _on_host(values: NumPyLike, type: ScalarType) -> Any:
@@ -179,7 +192,11 @@ def cumsum(values: NumPyLike, type: ScalarType) -> Array:
         else:
             np.cumsum(given, dtype=of.total.dtype, out=result._values())
         return result
-    return scan.scan(array_of(values, type), of.total, of.lift, of.combine)
+    array = array_of(values, type)
+    if heap.backend.target.is_device and not is_taped(heap):
+        found: Array = _on_device(array, "cumsum", type)
+        return found
+    return scan.scan(array, *of)
 
 
 def _sort(values: NumPyLike, type: ScalarType) -> None:
@@ -192,11 +209,9 @@ def _sort(values: NumPyLike, type: ScalarType) -> None:
         _sort_on_host(values, type)
         return
     array = array_of(values, type)
-    sorting.sort(array, type)
+    _on_device(array, "sort", type)
     if isinstance(values, FieldView):
         fields.write_values(values, type, array)
-    else:
-        array._note_change()
 
 
 def _sort_on_host(values: NumPyLike, type: ScalarType) -> None:
@@ -217,7 +232,7 @@ def _argsort(values: NumPyLike, type: ScalarType) -> Any:
         return _by_numpy(values, "argsort", {})
     heap = values._heap
     if heap.backend.target.is_device and not is_for_numpy(values) and values.size > 1:
-        return sorting.argsort(array_of(values, type), type)
+        return _on_device(array_of(values, type), "argsort", type)
     order = scratch(heap, i64, values.size)
     on_host.argsort(np.ascontiguousarray(values._numpy()), order._values())
     return order

@@ -84,6 +84,14 @@ def of_few(name: str, letter: str) -> Callable[[Values], Any]:
     return lambda values: without_sign(of(values))
 
 
+def finished(found: Any, name: str, count: int) -> Any:
+    """What ``name`` gives where this is what ``count`` elements come to."""
+    if found.dtype.kind != "f":
+        return found
+    found = without_sign(found)
+    return found.dtype.type(found / count) if name == "mean" else found
+
+
 def without_sign(found: Any) -> Any:
     """A zero has no sign, and NaN is one, whichever came first."""
     return found + _ZEROS[found.dtype] if found == found else found.dtype.type(np.nan)

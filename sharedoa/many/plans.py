@@ -7,14 +7,16 @@ elements.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Hashable
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
+from weakref import ref
 
 from ..heap.arrays import Array
 from ..heap.heap import Heap
-from ..heap.recording import is_recorded
+from ..heap.numpy_like import NumPyLike
+from ..heap.recording import is_recorded, recording, taping
 from ..model.scalars import ScalarType
+from ..model.type_names import T_co
 from .scratch import scratch_storage
 
 _MOST_PLANS, _MOST_BYTES, _SHARE = 64, 256 << 20, 32
@@ -32,7 +34,26 @@ class Plan(Protocol):
     def __call__(self, *given: Any) -> Any: ...
 
 
-_plans: weakref.WeakKeyDictionary[Heap, dict[Hashable, Plan]] = weakref.WeakKeyDictionary()
+def of_row(name: str, element: ScalarType, length: int) -> Hashable:
+    """The key of the plan for ``array.name()`` with so many numbers."""
+    return name, element.name, length
+
+
+def again(values: NumPyLike, name: str) -> Any:
+    """``values.name()`` by the plan that an earlier call has left; NotImplemented where there is
+    none, or more has to be looked at. To look at everything takes longer than some launches."""
+    if type(values) is not Array or recording.get() is not None or taping:
+        return NotImplemented
+    element = values.__sharedoa_element__
+    if not isinstance(element, ScalarType):
+        return NotImplemented
+    plans, key = values._heap.plans, of_row(name, element, values._length)
+    plan = plans.pop(key, None)
+    if plan is None:
+        return NotImplemented
+    found = plan(values)
+    plans[key] = plan
+    return found
 
 
 def planned(heap: Heap, key: Hashable, make: Callable[[], Plan], *given: Any) -> Any:
@@ -44,10 +65,8 @@ def planned(heap: Heap, key: Hashable, make: Callable[[], Plan], *given: Any) ->
     """
     if is_recorded(heap):
         return make()(*given)
-    plans = _plans.get(heap)
-    if plans is None:
-        plans = _plans.setdefault(heap, {})
-    plan = plans.pop(key, None)
+    plans = heap.plans
+    plan: Plan | None = plans.pop(key, None)
     if plan is not None:
         found = plan(*given)
     else:
@@ -63,18 +82,38 @@ def planned(heap: Heap, key: Hashable, make: Callable[[], Plan], *given: Any) ->
     return found
 
 
-class Between:
-    """Memory for several arrays of numbers that kernels compute for kernels (``scratch``)."""
+class Lent(Array[T_co]):
+    """An array of a plan, which is the heap's and keeps it not."""
 
-    def __init__(self, heap: Heap, *wanted: tuple[ScalarType, int]) -> None:
-        self._wanted, self.size = [], 0
+    __slots__ = ("_weak_heap",)
+    _weak_heap: ref[Heap]
+
+    @property
+    def _heap(self) -> Heap:
+        return cast(Heap, self._weak_heap())
+
+    @_heap.setter
+    def _heap(self, heap: Heap) -> None:
+        object.__setattr__(self, "_weak_heap", heap.weak)
+
+
+class Between:
+    """Memory for several arrays of numbers that kernels compute for kernels (``scratch``). It is
+    taken when they are first asked for, behind the result: what others left is used again only
+    until more is taken."""
+
+    def __init__(self, *wanted: tuple[ScalarType, int]) -> None:
+        self._wanted: list[tuple[ScalarType, int, int]] = []
+        self._arrays: list[Array] = []
+        self.size = 0
         for element, length in wanted:
             self._wanted.append((element, self.size, length))
             self.size += -(-length * element.dtype.itemsize // _ALIGNMENT) * _ALIGNMENT
-        self._storage = scratch_storage(heap, max(self.size, 1))
 
     def arrays(self, heap: Heap) -> list[Array]:
         """They, in the order in which they were wanted."""
-        storage = self._storage
-        start = storage.address
-        return [Array(heap, each, storage, start + at, n) for each, at, n in self._wanted]
+        if not self._arrays:
+            storage = scratch_storage(heap, self.size)
+            start = storage.address
+            self._arrays = [Lent(heap, e, storage, start + at, n) for e, at, n in self._wanted]
+        return self._arrays

@@ -11,16 +11,17 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..heap.array_memory import ArrayStorage
-from ..heap.arrays import Array, make_array
+from ..heap.arrays import Array
 from ..heap.heap import Heap
 from ..heap.recording import is_recorded, refuse_access
 from ..heap.slot_lists import staging_of
-from ..model.functions import DeviceFunction
+from ..model.functions import DeviceFunction, func
 from ..model.intrinsics import grid, shared, syncthreads
-from ..model.scalars import ScalarType, i64
+from ..model.scalars import ScalarType, boolean, i64
 from ..runtime.kernel import Kernel, kernel
+from . import on_host
 from .operators import Operator, converted
-from .plans import planned
+from .plans import Lent
 from .reduction import LANES, PIECE, ROWS, piece_counts
 from .scratch import scratch_storage
 
@@ -32,16 +33,6 @@ GROUP = 8
 _RESULT_BYTES = 64
 
 
-def reduce(values: Any, read: Read, operator: Operator, is_index: bool) -> Any:
-    """At least one number combined, or the index of the first that is what comes out or NaN:
-    elements of an array, or what ``read`` finds in objects, which are an array or a run."""
-    heap = values._heap
-    if is_recorded(heap):
-        raise refuse_access()  # before anything is recorded
-    key = _Plan, read, operator, len(values), is_index
-    return planned(heap, key, lambda: _Plan(heap, *key[1:]), values)
-
-
 class Read(NamedTuple):
     """What elements are, in annotations, and what makes a number of one."""
 
@@ -49,40 +40,44 @@ class Read(NamedTuple):
     lift: DeviceFunction
 
 
-class _Plan:
-    def __init__(
-        self, heap: Heap, read: Read, operator: Operator, length: int, is_index: bool
-    ) -> None:
-        self._total = total = operator.total
+class ReductionPlan:
+    """Combines numbers, of which there is at least one; or finds the index of the first that is
+    what comes out, or NaN."""
+
+    def __init__(self, heap: Heap, read: Read, operator: Operator, length: int, name: str) -> None:
+        if is_recorded(heap):
+            raise refuse_access()  # before anything is recorded
+        self._name, is_index, total = name, name.startswith("arg"), operator.total
         counts, size = piece_counts(length), total.dtype.itemsize
         # The last one is the result, or what is looked for.
         self.size = sum(counts) * size
-        self._between = scratch_storage(heap, self.size)
-        self._found = _Result(heap.backend, i64 if is_index else total)
-        self._levels: list[tuple[Any, int, int, int]] = []
-        address, of = self._between.address, read
+        between = scratch_storage(heap, self.size)
+        result = _Result(heap.backend, i64 if is_index else total)
+        self._number = result.number
+        found = self._found = Lent(heap, result.element, result, result.address, 1)
+        self._levels: list[tuple[Any, int, Array]] = []
+        address, of = between.address, read
         for count in counts:
             run = _kernel_of_blocks(*of, total, operator.combine)[count * LANES, LANES]
-            self._levels.append((run, length, address, count))
+            is_found = count == 1 and not is_index
+            into = found if is_found else Lent(heap, total, between, address, count)
+            self._levels.append((run, length, into))
             address, length = address + count * size, count
             of = Read(total, converted(total, total))
         self._search = _kernel_of_search(*read, total)[LANES, LANES] if is_index else None
 
     def __call__(self, values: Any) -> Any:
-        heap, total, level = values._heap, self._total, values
-        result = self._found
-        first = found = make_array(heap, result.element, result, result.address, 1)
-        for run, length, address, count in self._levels:
-            into = found
-            if count > 1 or self._search:
-                into = make_array(heap, total, self._between, address, count)
+        """``values`` are elements of an array, or what ``read`` finds in objects, which are an
+        array or a run."""
+        level = values
+        for run, length, into in self._levels:
             run(level, length, into)
-            first = into if level is values else first
             level = into
         if self._search:
-            self._search(values, len(values), first, len(first), level, found)
-        heap.wait()
-        return result.number[0]
+            _, length, first = self._levels[0]
+            self._search(values, length, first, len(first), level, self._found)
+        self._found._heap.wait()
+        return on_host.finished(self._number[0], self._name, len(values))
 
 
 class _Result(ArrayStorage):
@@ -118,8 +113,11 @@ def _kernel_of_blocks(
                     total = combine(total, some[k])
         elif first < length:
             total = lift(values[first])
-            for place in range(first + LANES, length, LANES):
-                total = combine(total, lift(values[place]))
+            for row in range(first + LANES, length, GROUP * LANES):
+                some = [lift(values[min(row + k * LANES, length - 1)]) for k in range(GROUP)]
+                for k in range(GROUP):
+                    if row + k * LANES < length:
+                        total = combine(total, some[k])
         columns[lane] = total
         lanes = min(length - piece * PIECE, LANES)
         half = LANES // 2
@@ -139,6 +137,10 @@ def _kernel_of_blocks(
 def _kernel_of_search(E: Any, lift: DeviceFunction, T: ScalarType) -> Kernel:
     """One block looks for the first piece that has what is wanted, then in this piece."""
 
+    @func
+    def is_sought(value: T, sought: T) -> boolean:
+        return value == sought or (sought != sought and value != value)
+
     @kernel
     def kernel_search(
         values: Array[E],
@@ -151,12 +153,15 @@ def _kernel_of_search(E: Any, lift: DeviceFunction, T: ScalarType) -> Kernel:
         places = shared(i64, LANES)
         lane = grid(1)
         sought = wanted[0]
-        place = lane
-        while place < count:
-            value = pieces[place]
-            if value == sought or (sought != sought and value != value):
+        place = count
+        for row in range(lane, count, GROUP * LANES):
+            # Behind the last one it is read again.
+            some = [pieces[min(row + k * LANES, count - 1)] for k in range(GROUP)]
+            for k in range(GROUP):
+                if is_sought(some[k], sought):
+                    place = min(place, row + k * LANES)
+            if place < count:
                 break
-            place += LANES
         places[lane] = place
         half = LANES // 2
         while half > 0:
@@ -168,12 +173,14 @@ def _kernel_of_search(E: Any, lift: DeviceFunction, T: ScalarType) -> Kernel:
         first = places[0] * PIECE
         stop = min(first + PIECE, length)
         syncthreads()
-        place = first + lane
-        while place < stop:
-            value = lift(values[place])
-            if value == sought or (sought != sought and value != value):
+        place = stop
+        for row in range(first + lane, stop, GROUP * LANES):
+            of_piece = [lift(values[min(row + k * LANES, stop - 1)]) for k in range(GROUP)]
+            for k in range(GROUP):
+                if is_sought(of_piece[k], sought):
+                    place = min(place, row + k * LANES)
+            if place < stop:
                 break
-            place += LANES
         places[lane] = place
         half = LANES // 2
         while half > 0:

@@ -13,7 +13,7 @@ from ..model.intrinsics import grid
 from ..model.scalars import ScalarType, i32, i64, u32, u64
 from ..runtime.kernel import Kernel, kernel
 from . import block_sort, warp_sort
-from .plans import Between, planned
+from .plans import Between
 from .scratch import scratch
 from .sort_parts import BITS, DIGITS
 
@@ -25,28 +25,14 @@ _COUNTING_BLOCKS = 1024
 _MOST_IN_32_BITS = 1 << 30
 
 
-def sort_blocks(values: Array, keys: Keys) -> None:
-    """Sort ``values``, of the type of ``keys``, by the keys that ``Keys`` makes of them."""
-    heap, length = values._heap, len(values)
-    key = SortPlan, keys, length, False
-    planned(heap, key, lambda: SortPlan(heap, *key[1:]), values, values)
-
-
-def argsort_blocks(values: Array, keys: Keys) -> Array:
-    """An array of i64: the numbers of ``values`` in the order of their keys."""
-    heap, length = values._heap, len(values)
-    result = scratch(heap, i64, length)
-    key = SortPlan, keys, length, True
-    planned(heap, key, lambda: SortPlan(heap, *key[1:]), values, result)
-    return result
-
-
 class SortPlan:
-    """Kernels over arrays of one length, and the arrays between them: keys and numbers of every
-    other pass, and what tiles say of themselves in a pass and in the next one."""
+    """Sorts numbers by the keys that ``Keys`` makes of their bits; or finds the order, an array of
+    i64, in which they are sorted. Kernels over arrays of one length, and the arrays between them:
+    keys and numbers of every other pass, and what tiles say of themselves in a pass and in the next
+    one."""
 
     def __init__(self, heap: Heap, keys: Keys, length: int, has_numbers: bool) -> None:
-        self._has_numbers, self._length = has_numbers, length
+        self._type, self._has_numbers, self._length = keys.type, has_numbers, length
         type, threads, digits = keys.type, block_sort.THREADS, DIGITS
         # What is said has two bits more than what is counted.
         said = u32 if length < _MOST_IN_32_BITS else u64
@@ -76,7 +62,7 @@ class SortPlan:
                 (said, length if several and has_numbers else 1),
                 (said, length if several and has_numbers else 1),
             ]
-        self._between = Between(heap, *wanted)
+        self._between = Between(*wanted)
         self.size = self._between.size
         self._clear = self._count = self._copy = None
         # Kernels leave what they counted in, and one of the two words of each tile, as zeros.
@@ -89,11 +75,21 @@ class SortPlan:
         if self._passes % 2 and tiles > 1 and not has_numbers:
             self._copy = _kernel_of_copies(type)[length]
 
-    def __call__(self, values: Array, result: Array) -> None:
-        """``result`` is ``values``, or where their numbers go."""
+    def __call__(self, values: Array) -> Array | None:
         heap, length = values._heap, self._length
-        tickets, nobody, totals, *rest = self._between.arrays(heap)
-        order = result if self._has_numbers else nobody
+        keys = Array(heap, self._type, values._storage, values._address, length)
+        if self._has_numbers:
+            order = scratch(heap, i64, length)
+            self._move_all(keys, self._between.arrays(heap), order)
+            return order
+        between = self._between.arrays(heap)
+        self._move_all(keys, between, between[1])
+        values._note_change()
+        return None
+
+    def _move_all(self, values: Array, between: list[Array], order: Array) -> None:
+        length = self._length
+        tickets, _, totals, *rest = between
         if self._clear is None or self._count is None:
             self._move(
                 values, totals, length, 0, 1, self._steps, totals, tickets, totals, totals, values,

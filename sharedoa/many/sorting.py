@@ -1,4 +1,6 @@
-"""Stable radix sort on a GPU: keys, in whose order numbers of all types lie, (``sort_plan``).
+"""Stable radix sort on a GPU (``sort_plan``): keys, in whose order numbers of all types lie. Zeros
+are sorted with their signs, -0.0 before 0.0, NaNs without; ``argsort`` leaves equal ones, all zeros
+and all NaNs, as they are.
 
 Processors sort with NumPy (``on_host``).
 """
@@ -10,10 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..heap.arrays import Array, make_array
 from ..model.functions import DeviceFunction, func
 from ..model.scalars import ScalarType, u8, u16, u32, u64
-from .sort_plan import argsort_blocks, sort_blocks
 
 _UNSIGNED = {8: u8, 16: u16, 32: u32, 64: u64}
 
@@ -64,20 +64,3 @@ def _conversions(keys: Keys, tells_zeros: bool) -> tuple[DeviceFunction, DeviceF
         return key ^ U(sign)
 
     return to_key, from_key
-
-
-def sort(values: Array, type: ScalarType) -> None:
-    """Sort in place, on a GPU. -0.0 comes before 0.0, and NaN is without sign."""
-    keys = keys_of(type)
-    sort_blocks(_as(values, keys.type), keys)
-
-
-def argsort(values: Array, type: ScalarType) -> Array:
-    """An array of i64: the order in which ``values`` are sorted, equal ones as they are."""
-    keys = keys_of(type)
-    return argsort_blocks(_as(values, keys.type), keys)
-
-
-def _as(values: Array, type: ScalarType) -> Array:
-    """The same memory as numbers of another type of as many bits."""
-    return make_array(values._heap, type, values._storage, values._address, len(values))

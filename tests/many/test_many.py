@@ -18,6 +18,7 @@ from sharedoa.many import (
     block_sort,
     plans,
     reduction,
+    scan,
     scratch,
     sort_plan,
     sorting,
@@ -131,6 +132,8 @@ def results(backend: Any) -> list[bytes]:
         found += [oa.array(f32, [0.0, -0.0, 1.0]).min(), oa.array(f32, [-0.0, 0.0]).max()]
         found += [oa.where(array, other[1], 2), oa.array(i16, given[:50].astype(np.int16)).sum()]
         found += [oa.array(f32, numbers(f32, 4200)).cumsum()]
+        tied = oa.array(i8, np.full(300, 7, np.int8))
+        found += [tied.argmin(), tied.argmax(), other.argmin(), oa.array(f32, given[::-1]).argmax()]
         found += [oa.array(f32, given[:260]).argsort(), oa.array(i16, numbers(i16, 260)).argsort()]
         for each in (oa.array(i8, numbers(i8, 450)), oa.array(f32, given[:420]), other):
             each.sort()
@@ -151,6 +154,30 @@ def test_the_same_bits_everywhere(small_tree: None) -> None:
     by_numpy = results("python")
     assert results("cpu") == by_numpy
     assert results(InterpretedGpu()) == by_numpy
+
+
+@pytest.mark.parametrize("type", [f32, i16], ids=str)
+def test_lengths_around_blocks(small_tree: None, type: Any) -> None:
+    """Of one block of a scan and of several, one level and two, and of what a thread reads at once;
+    the second time by what the first one has made ready."""
+    with oa.Heap(backend=InterpretedGpu(), capacity="64MiB"):
+        for length in (1, 2, 63, 64, 65, 128, 15 * 64 + 1, 16 * 64, 16 * 64 + 1):
+            given = numbers(type, length)
+            sums = scan.sums_in_cpython(given) if type is f32 else given.cumsum()
+            array = oa.array(type, given)
+            for _ in range(2):
+                assert array.cumsum().numpy().tobytes() == sums.tobytes(), length
+                assert array.min() == given.min() and array.argmin() == given.argmin(), length
+
+
+def test_what_is_ready_is_for_numbers_alone(small_tree: None) -> None:
+    """Not for values of a class that is named as numbers are."""
+
+    Named: Any = oa.value(type("f32", (), {"__annotations__": {"x": f32}}))
+    with oa.Heap(backend=PretendDevice(1 << 16), capacity="64MiB"):
+        assert oa.array(f32, [1.0, 2.0]).sum() == 3.0
+        with pytest.raises(oa.ArgumentError, match="has no sum, as its elements are no numbers"):
+            oa.array(Named, [Named(f32(1)), Named(f32(2))]).sum()
 
 
 class Interrupting(PretendDevice):
@@ -198,11 +225,11 @@ def test_plans_leave_room(small_tree: None) -> None:
             patch.setattr(plans, "_MOST_PLANS", 3)
             for length in range(80, 88):
                 array[:length].sum()
-                assert 1 <= len(plans._plans[heap]) <= 3
+                assert 1 <= len(heap.plans) <= 3
             patch.setattr(plans, "_SHARE", 2048)
             long = oa.zeros(2000, u8)
             assert long.cumsum()[1999] == 0
-            assert sum(each.size for each in plans._plans[heap].values()) <= 1 << 10
+            assert sum(each.size for each in heap.plans.values()) <= 1 << 10
 
 
 @oa.kernel
@@ -239,7 +266,7 @@ def test_scans_and_sorts_in_a_recorded_step(small_tree: None) -> None:
             assert np.array_equal(other.argsort(), np.argsort(given, kind="stable"))
             other.sort()
             assert np.array_equal(other, np.sort(given))
-        kept: list[Any] = [*plans._plans[heap].values()]
+        kept: list[Any] = [*heap.plans.values()]
         assert len(kept) == 3
         for plan in kept:
             plan._between = None
@@ -265,7 +292,7 @@ def test_a_sort_leaves_zeros_for_the_next(small_tree: None, type: Any) -> None:
             array = oa.array(type, given)
             array.sort()
             assert np.array_equal(array, np.sort(given))
-            (plan,) = (p for p in plans._plans[heap].values() if isinstance(p, sort_plan.SortPlan))
+            (plan,) = (p for p in heap.plans.values() if isinstance(p, sort_plan.SortPlan))
             _, _, totals, *words = plan._between.arrays(heap)[:5]
             assert not totals.numpy().any() and not words[plan._is_turned].numpy().any()
 
@@ -285,10 +312,11 @@ def test_blocks_of_a_gpu_on_a_processor(processor: None) -> None:
     keys = np.random.default_rng(3).integers(0, 2**16, 66_003).astype(np.uint16)
     keys[5000:6000] = keys[0]
     array, of_keys = oa.array(u16, keys), sorting.keys_of(u16)
-    order = sort_plan.argsort_blocks(array, of_keys)
+    heap, length = array._heap, len(array)
+    order = sort_plan.SortPlan(heap, of_keys, length, True)(array)
     assert np.array_equal(order, np.argsort(keys, kind="stable"))
     assert np.array_equal(array, keys)
-    sort_plan.sort_blocks(array, of_keys)
+    sort_plan.SortPlan(heap, of_keys, length, False)(array)
     assert np.array_equal(array, np.sort(keys))
     array, of = oa.array(f32, numbers(f32, 9000)), operator("sum", f32)
     sums = block_scan.scan_blocks(array, of.total, of.lift, of.combine)

@@ -22,8 +22,8 @@ _FUNCTIONS = ("tests/many/test_many.py::test_functions_of_the_user",)
 MUTATIONS = (
     Mutation(
         "another order of a tree on GPUs", "sharedoa/many/reduction_plan.py",
-        "            for place in range(first + LANES, length, LANES):",
-        "            for place in range(first + LANES, length - LANES, LANES):",
+        "            for row in range(first + LANES, length, GROUP * LANES):",
+        "            for row in range(first + LANES, length - LANES, GROUP * LANES):",
         "elements of the last rows are left out", _BITS,
     ),
     Mutation(
@@ -38,10 +38,39 @@ MUTATIONS = (
         "objects of one class are taken for those of all", _BITS,
     ),
     Mutation(
-        "a plan of another length", "sharedoa/many/reduction_plan.py",
-        "    key = _Plan, read, operator, len(values), is_index",
-        "    key = _Plan, read, operator, len(values) | 127, is_index",
+        "a plan of another length", "sharedoa/many/plans.py",
+        "    return name, element.name, length", "    return name, element.name, length | 127",
         "longer arrays are taken for as long as the first one", _PLANS,
+    ),
+    Mutation(
+        "numbers that are read again", "sharedoa/many/reduction_plan.py",
+        "                    if row + k * LANES < length:", "                    if True:",
+        "the last number of an array is counted several times", _BITS,
+    ),
+    Mutation(
+        "a place that was found last", "sharedoa/many/reduction_plan.py",
+        "                if is_sought(of_piece[k], sought):\n"
+        "                    place = min(place, row + k * LANES)",
+        "                if is_sought(of_piece[k], sought):\n"
+        "                    place = row + k * LANES",
+        "argmin gives another one than the first of several", _BITS,
+    ),
+    Mutation(
+        "what is ready, whoever records", "sharedoa/many/plans.py",
+        " or recording.get() is not None or taping:", " or taping:",
+        "what a step computes between is overwritten by calls of another thread", _RECORDED,
+    ),
+    Mutation(
+        "what is ready, beside another's tape", "sharedoa/many/plans.py",
+        " or recording.get() is not None or taping:", " or recording.get() is not None:",
+        "who sums up within the block of another's tape disturbs it",
+        ("tests/gradients/test_many.py::test_what_a_task_computes_within_the_block",),
+    ),
+    Mutation(
+        "what is ready for values of another name", "sharedoa/many/plans.py",
+        "    if not isinstance(element, ScalarType):\n        return NotImplemented\n", "",
+        "a sum of what are no numbers is computed of their bits",
+        ("tests/many/test_many.py::test_what_is_ready_is_for_numbers_alone",),
     ),
     Mutation(
         "a scan that combines the wrong way round", "sharedoa/many/scan.py",
@@ -57,8 +86,8 @@ MUTATIONS = (
     ),
     Mutation(
         "what lies before a block without the last one", "sharedoa/many/block_scan.py",
-        "                for k in range(chunk * CHUNK + 1, place + 1):",
-        "                for k in range(chunk * CHUNK + 1, place):",
+        "                for k in range(1, place % CHUNK + 1):",
+        "                for k in range(1, place % CHUNK):",
         "blocks go on from less than what lies before them", _BITS,
     ),
     Mutation(
