@@ -328,12 +328,14 @@ class Program:
         fixed_but: Collection[int] | None = None,
         is_watched: bool = False,
         looked: Sequence[Launched | None] = (),
+        packs: bool = False,
     ) -> Binding:
         """Make code ready for ``arguments``, and pack them in ``slots``: it is compiled if there is
         none that still holds, its state block filled, and where runs begin written to ``slots``.
         ``fixed_but``: numbers among them are constants of this launch, but for these parameters;
         ``is_watched``: those that stay the same may become constants (``specialisation``);
-        ``looked``: what ``clustering.consider`` said.
+        ``looked``: what ``clustering.consider`` said; ``packs``: whether a launch of a captured
+        step packs threads (``packed_steps``).
         """
         # Where an array was a run when it was bound before, its address has gone from the slots.
         self.plan.pack(slots, arguments)
@@ -352,13 +354,13 @@ class Program:
             block = self._block(heap.backend, geometry) if heap.backend.target.is_device else None
             words = words_of(slots, [each for each in scalars if each[0] not in fixed_but])
             constants = self.specialisation.fixed(words, block)
-        is_compared = is_watched and self._may_specialise(heap, debug)
+        is_compared = is_watched and self.may_specialise(heap, debug)
         if not is_compared:
             scalars = []
         if scalars:
             constants = self.specialisation.of_launch(words_of(slots, scalars))
         nones = frozenset(place for place in uses.references if arguments[place] is None)
-        packs = is_compared and self.packing.of_launch(heap, geometry)
+        packs = packs or (is_compared and self.packing.of_launch(heap, geometry))
         given = Given(forms, constants, nones, packs)
         unit = self._bound_unit(heap, mode, debug, given)
         if scalars and constants and not self.specialisation.admits(unit, heap.backend):
@@ -398,9 +400,10 @@ class Program:
             any(is_packed for _, is_packed in facts.asked("packs")),
         )
 
-    def _may_specialise(self, heap: Heap, debug: bool) -> bool:
-        """Whether numbers that stay the same may become constants. Fast arithmetic of constants is
-        not that of variables, and results are not to depend on when code is replaced."""
+    def may_specialise(self, heap: Heap, debug: bool) -> bool:
+        """Whether numbers that stay the same may become constants, and launches be compared. Fast
+        arithmetic of constants is not that of variables, and results are not to depend on when code
+        is replaced."""
         is_asked = not debug and not self.source.is_general and knobs.specialise.value()
         return is_asked and not heap.fastmath
 

@@ -23,6 +23,7 @@ from ..heap.recording import taping
 from ..heap.run import Run
 from . import clustering, cpython
 from .geometry import Geometry
+from .packed_steps import PackedSteps
 
 if TYPE_CHECKING:
     from dispatch.mode import Mode
@@ -55,6 +56,8 @@ class RecordedLaunch:
     #: Of one for several: the arrays on all of whose objects methods are called, and their names.
     called_all: tuple[tuple[ObjectArray, str], ...] = ()
     varying: Collection[int] = ()
+    #: Whether its code packs threads (``packed_steps``).
+    packs: bool = False
     #: Of one for several: these. And as which launch of the step it was asked for.
     several: tuple[RecordedLaunch, ...] = ()
     number: int = 0
@@ -77,7 +80,9 @@ class RecordedLaunch:
         """Whether it may change elements of arrays of references."""
         return self.program.uses().stores_references and not self.program.source.keeps_arrays
 
-    def bind(self, heap: Heap, looked: Sequence[Launched | None] = ()) -> Binding:
+    def bind(
+        self, heap: Heap, looked: Sequence[Launched | None] = (), packs: bool | None = None
+    ) -> Binding:
         if (self.program.uses().births or None) != self.births:
             others = "objects" if self.births is None else "other objects"
             raise HeapError(
@@ -94,6 +99,7 @@ class RecordedLaunch:
             self.geometry,
             self.varying if self.is_specialised else None,
             looked=looked,
+            packs=self.packs if packs is None else packs,
         )
         return self.binding
 
@@ -136,6 +142,7 @@ class LaunchSequence:
         #: Where some launches are several: whether these may be one.
         self.may_be_one: Callable[[], bool] | None = None
         self._ready: list[Any] = []
+        self._packed = PackedSteps(heap)
 
     def add(self, launch: RecordedLaunch) -> None:
         self._launches.append(launch)
@@ -174,8 +181,12 @@ class LaunchSequence:
         if self.heap.backend.name == "python":
             self._run_in_cpython(count)
             return
+        packed = self._packed
         while count:
-            count -= self._run_ready(count)
+            times = self._run_ready(min(count, packed.until_due))
+            count -= times
+            if packed.is_due(times) and self._bindings and self._is_settled and not self._cut:
+                self._bindings += packed.begin(self._launches)
 
     def _run_ready(self, count: int) -> int:
         """Run the launches up to ``count`` times, as long as they need not be looked at; how often
@@ -201,17 +212,26 @@ class LaunchSequence:
             if may_be_one is not None and not may_be_one():
                 raise _NoLongerOneError(count)
             may_store_null = self._stores_references and self._called_all
-            times = count if self._is_settled and not may_store_null else 1
+            is_one = may_store_null or self._packed.is_comparing
+            times = count if self._is_settled and not is_one else 1
             if not self._is_settled:
                 self._look_again(counts=not is_new)
             heap.before_launch()
             heap.note_launch(self._stores_references, self._stores_fields)
-            for part in self._ready:
-                heap.backend.replay(part, times)
+            self._replay(times)
             heap.memory.last_launch = object()
             return times
         finally:
             launching.pop(this, None)
+
+    def _replay(self, times: int) -> None:
+        packed, backend = self._packed, self.heap.backend
+        if packed.is_comparing:
+            if packed.run():
+                self._bindings = []
+            return
+        for part in self._ready:
+            backend.replay(part, times)
 
     def _look_again(self, counts: bool) -> None:
         """A run goes the way that was found: bind again before the next one, if that is to be
@@ -285,6 +305,7 @@ class LaunchSequence:
         if not launches or heap.backend.name == "python":
             return
         self._bindings = []  # until all of the following is done
+        self._packed.drop()
         self._stores_references = any(each.stores_references for each in launches)
         if self._stores_references:
             # After its first run no array is known to be a run, so let it be so in the first, too.

@@ -334,7 +334,7 @@ class _Watch:
 
 
 @dataclass(frozen=True)
-class _Verdict:
+class Verdict:
     is_better: bool
     speedup: float
 
@@ -364,17 +364,17 @@ class Trial:
         self.is_turn_of_variant = self._launches * _GOLDEN % 1.0 < 0.5
         return self._bindings[self.is_turn_of_variant]
 
-    def verdict(self, number: int) -> _Verdict | None:
+    def verdict(self, number: int) -> Verdict | None:
         """By launches of one ``number``, as others have other threads. Pairs are compared: what
         launches have to do changes in the course of a program."""
         generic, variant = self._seconds[number]
         pairs = [*zip(generic, variant, strict=False)][1:]
         if len(pairs) < policy.pairs:
-            return _Verdict(False, 1.0) if self._launches >= _MOST_COMPARED else None
+            return Verdict(False, 1.0) if self._launches >= _MOST_COMPARED else None
         saved = median(without - with_ for without, with_ in pairs)
         usual = median(without for without, _ in pairs)
         least = max(policy.least_part * usual, policy.least_seconds)
-        return _Verdict(saved >= least, median(a / b for a, b in pairs if b) if usual else 1.0)
+        return Verdict(saved >= least, median(a / b for a, b in pairs if b) if usual else 1.0)
 
 
 def _resident_threads(registers: int) -> int:

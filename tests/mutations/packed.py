@@ -6,6 +6,8 @@ _CODE = "sharedoa/targets/packed_threads.py"
 _PASS = "sharedoa/ir/passes/idle_threads.py"
 _CHOICE = "sharedoa/runtime/packing.py"
 _TESTS = "tests/targets/test_packed_threads.py"
+_STEPS = "sharedoa/runtime/packed_steps.py"
+_OF_STEPS = "tests/runtime/test_packed_steps.py"
 
 MUTATIONS = (
     Mutation(
@@ -52,8 +54,8 @@ MUTATIONS = (
     ),
     Mutation(
         "what comparisons of packed threads say", _CHOICE,
-        "self._decide(program, verdict.is_better, verdict.speedup)",
-        "self._decide(program, True, verdict.speedup)",
+        "self._comparison, self._is_on = None, verdict.is_better",
+        "self._comparison, self._is_on = None, True",
         "threads are packed where that takes longer",
         (f"{_TESTS}::test_the_quicker_one_stays",),
     ),
@@ -66,15 +68,15 @@ MUTATIONS = (
     ),
     Mutation(
         "the next comparison", _CHOICE,
-        "if self._launches >= self._look_at and self._trial is None:",
+        "if self._launches >= self._look_at and self._comparison is None:",
         "if self._launches >= self._look_at and not self.speedup:",
         "what was found when few threads went on holds for ever",
         (f"{_TESTS}::test_it_is_compared_again",),
     ),
     Mutation(
         "events without end", _CHOICE,
-        "or len(self._under_way) >= _MOST_TIMED:",
-        "or False:",
+        "if len(self._under_way) >= _MOST_TIMED:",
+        "if False:",
         "a host that is far ahead of its device asks for thousands of events",
         (f"{_TESTS}::test_who_is_far_ahead_waits_with_more_comparisons",),
     ),
@@ -91,5 +93,26 @@ MUTATIONS = (
         "if False:",
         "a launch that is under way is asked how long it took",
         ("tests/backends/test_cuda_graph.py::test_launches_are_timed_without_waiting",),
+    ),
+    Mutation(
+        "what comparisons of steps say", _STEPS,
+        "each.launch.packs = each.verdict.is_better",
+        "each.launch.packs = True",
+        "threads of captured steps are packed where that takes longer",
+        (f"{_OF_STEPS}::test_each_launch_goes_the_quicker_way",),
+    ),
+    Mutation(
+        "steps that run long at once", _STEPS,
+        "return max(1, self._look_at - self._runs)",
+        "return 1 << 60",
+        "what runs a step a thousand times at once has no packed threads",
+        (f"{_OF_STEPS}::test_they_are_compared_again",),
+    ),
+    Mutation(
+        "comparisons go on when launches are bound anew", "sharedoa/runtime/launch_sequence.py",
+        "        self._packed.drop()\n",
+        "",
+        "runs go on code for where objects were",
+        (f"{_OF_STEPS}::test_what_changes_amid_a_comparison_is_seen",),
     ),
 )  # fmt: skip

@@ -233,7 +233,7 @@ def test_the_quicker_one_stays(at_once: None) -> None:
             backend.compared.clear()
             assert _launches(backend, heap, 3) == [False] * 3
             launches = 0
-            while not backend.compared or older.program.packing._trial is not None:
+            while not backend.compared or older.program.packing._comparison is not None:
                 _launches(backend, heap, 1)
                 launches += 1
                 assert launches < 60
