@@ -227,7 +227,7 @@ MUTATIONS = (
         (f"{_LAUNCHES[0]}::test_only_those_that_repeat",),
     ),
     Mutation(
-        "slower variants", _VARIANTS, "_Verdict(saved >= least,", "_Verdict(True,",
+        "slower variants", _VARIANTS, "Verdict(saved >= least,", "_Verdict(True,",
         "a variant that takes longer stays",
         (f"{_LAUNCHES[0]}::test_a_slower_variant_is_dropped",),
     ),
