@@ -12,6 +12,7 @@ import numpy as np
 from ..model.array2_type import Array2Type
 from ..model.classes import ClassType
 from ..model.grid_type import GridType
+from ..model.members import has_mixins
 from ..model.scalars import boolean, weak_int
 from ..model.types import ArrayType, InlineType, ListType, ReferenceType, TupleType, ValueType
 from . import tree
@@ -188,6 +189,11 @@ def _static_attribute(context: Context, base: Static, node: ast.Attribute) -> Op
         return Static(getattr(base.value, node.attr), f"{base.name}.{node.attr}")
     if isinstance(base.value, enum.Enum) and node.attr == "value":
         return Static(base.value.value, f"{base.name}.value")
+    return _kept_attribute(context, base, node)
+
+
+def _kept_attribute(context: Context, base: Static, node: ast.Attribute) -> Static:
+    """What the attribute is now; the program rests on it."""
     try:
         value, dependency = attribute(base.value, node.attr)
     except AttributeError:
@@ -252,6 +258,8 @@ def _constant_of_objects(
     by_value: dict[str, tuple[Any, list[ClassType]]] = {}
     for below in cls.concrete():
         value = getattr(below.python_class, node.attr)
+        if has_mixins(below.python_class):  # which may get another value at any time
+            value = _kept_attribute(context, Static(below.python_class, below.name), node).value
         key = f"{type(value).__name__} {value!r}"
         by_value.setdefault(key, (value, []))[1].append(below)
     name, location = f"{cls.name}.{node.attr}", context.locate(node)

@@ -42,7 +42,7 @@ def attribute(owner: Any, name: str) -> tuple[Any, NameDependency]:
     user's whose ``__dict__`` or class has it. Raises AttributeError, and TypeError for other
     objects and for attributes that are computed, which may be another one each time."""
     if not (isinstance(owner, (type, ModuleType)) or _keeps(owner, name)):
-        is_there = isinstance(getattr(owner, "__dict__", None), dict) and not _is_ours(type(owner))
+        is_there = isinstance(getattr(owner, "__dict__", None), dict) and not is_ours(type(owner))
         computes = (
             f"whose attribute {name} may be computed" if is_there else "which kernels cannot use"
         )
@@ -59,7 +59,7 @@ def _keeps(owner: Any, name: str) -> bool:
     """Whether reading the attribute takes what is kept under its name, and runs no code. Raises
     AttributeError where nothing has that name."""
     kind = type(owner)
-    if _is_ours(kind) or not isinstance(kind.__getattribute__, WrapperDescriptorType):
+    if is_ours(kind) or not isinstance(kind.__getattribute__, WrapperDescriptorType):
         return False
     if isinstance(owner, tuple):
         is_own = not isinstance(inspect.getattr_static(kind, name, None), property)
@@ -75,5 +75,6 @@ def _keeps(owner: Any, name: str) -> bool:
     return found is not None and not hasattr(found, "__get__")
 
 
-def _is_ours(kind: type) -> bool:
+def is_ours(kind: type) -> bool:
+    """Whether a class is of this package, or a shared one."""
     return kind.__module__.startswith("sharedoa.") or hasattr(kind, "__sharedoa__")

@@ -32,10 +32,12 @@ from .dependencies import (
     CodeDependency,
     Dependency,
     GradientDependency,
+    NameDependency,
     SubclassDependency,
 )
 from .extents import within_extent
 from .list_lifetimes import check_lists
+from .names import is_ours
 from .operands import Static
 from .source import source_of
 from .statements import block
@@ -142,6 +144,10 @@ class ProgramBuilder:
         return symbol
 
     def require_value_method(self, struct: ValueType, name: str) -> str:
+        cls = struct.python_class
+        if not is_ours(cls):  # another function in its place is refused
+            own = getattr(cls, name, None)
+            self.dependencies.append(NameDependency("attribute", cls, name, own))
         symbol = f"value.{struct.name}.{name}.{len(self._symbols)}"
         return self._require(
             (struct, name), symbol, f"{struct.name}.{name}", struct.methods[name],

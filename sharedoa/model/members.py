@@ -129,6 +129,11 @@ def _check_mixin(name: str, mixin: type) -> None:
             )
 
 
+def has_mixins(cls: type) -> bool:
+    """Whether a shared class inherits from classes that are none."""
+    return any(not hasattr(each, "__sharedoa__") for each in cls.__mro__[:-1])
+
+
 def mixed_in(cls: type, shared: type) -> dict[str, Any]:
     """Members that a class takes from mixins, as CPython looks them up."""
     found: dict[str, Any] = {}

@@ -6,6 +6,18 @@ _DEPENDENCIES = "sharedoa/frontend/dependencies.py"
 
 MUTATIONS = (
     Mutation(
+        "constants of mixins stay", "sharedoa/frontend/expressions.py",
+        "if has_mixins(below.python_class):", "if False:",
+        "a kernel keeps what a class that another inherits from held once",
+        ("tests/runtime/test_constants.py::test_constants_of_mixins",),
+    ),
+    Mutation(
+        "methods of values may be replaced", "sharedoa/frontend/program.py",
+        "if not is_ours(cls):", "if False:",
+        "kernels call a method that CPython does not call any more",
+        ("tests/runtime/test_constants.py::test_methods_of_values_that_are_replaced",),
+    ),
+    Mutation(
         "a wrapper without a source has that of what it wraps", "sharedoa/frontend/source.py",
         "inspect.getsourcelines(code)", "inspect.getsourcelines(function)",
         "a wrapper that a library makes by exec does nothing in kernels, without a word",
@@ -44,8 +56,8 @@ MUTATIONS = (
     ),
     Mutation(
         "attributes of who answers for himself", "sharedoa/frontend/names.py",
-        "if _is_ours(kind) or not isinstance(kind.__getattribute__, WrapperDescriptorType):",
-        "if _is_ours(kind):",
+        "if is_ours(kind) or not isinstance(kind.__getattribute__, WrapperDescriptorType):",
+        "if is_ours(kind):",
         "a kernel keeps what __getattribute__ once answered",
         ("tests/frontend/test_dependencies.py",),
     ),

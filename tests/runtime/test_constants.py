@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 import warnings
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -109,6 +109,73 @@ def test_attributes_of_classes_and_cells() -> None:
         bind(SCALE=-0.5)
         movers.grow()
         assert movers.y.numpy().tolist() == [1.5, 1.5]
+
+
+class Rates:
+    rate: ClassVar[int] = 2
+
+
+class HigherRates(Rates):
+    pass
+
+
+class Account(Rates, oa.Object):
+    x: i32
+
+    def pay(self) -> None:
+        self.x = self.x * 10 + self.rate
+
+
+class Other(HigherRates, Account):
+    pass
+
+
+def test_constants_of_mixins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which are classes as others, and may get a constant at any time."""
+    with oa.Heap(backend="cpu") as heap:
+        accounts = heap.concat(heap.new(Account, 1), heap.new(Other, 1))
+        with oa.capture() as step:
+            accounts.pay()
+        step.run()
+        monkeypatch.setattr(Rates, "rate", 3)
+        step.run()
+        accounts.pay()
+        monkeypatch.setattr(HigherRates, "rate", 4, raising=False)
+        accounts.pay()
+        step.run()
+        assert accounts.x.numpy().tolist() == [23333, 23344]
+
+
+def test_methods_of_values_that_are_replaced() -> None:
+    """Kernels would call the old ones; CPython calls the new."""
+
+    @oa.value
+    class Sum:
+        a: i32
+
+        def __add__(self, other: Sum) -> Sum:
+            return Sum(self.a + other.a)
+
+        def doubled(self) -> i32:
+            return self.a * 2
+
+    @oa.kernel
+    def add(out: oa.Array[i32]) -> None:
+        out[0] = (Sum(3) + Sum(4)).doubled()
+
+    with oa.Heap(backend="cpu") as heap:
+        out = heap.zeros(1, i32)
+        with oa.capture() as step:
+            add[1](out)
+        for name in ("__add__", "doubled"):
+            own = getattr(Sum, name)
+            setattr(Sum, name, lambda self, *others: self)
+            for launch in (lambda: add[1](out), step.run):
+                with pytest.raises(oa.ClassError, match=f"Sum.{name} was replaced"):
+                    launch()
+            setattr(Sum, name, own)
+            step.run()
+            assert out[0] == 14
 
 
 @dataclass
