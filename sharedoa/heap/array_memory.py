@@ -101,6 +101,11 @@ class _Block:
     held_as: set[ClassType]
     storage: _StorageReference
 
+    @property
+    def is_for_others(self) -> bool:
+        """Whether another array may have the memory as it is, once nothing holds this one."""
+        return isinstance(self.element, ScalarType) and not self.storage.is_exported
+
 
 class ArrayMemory:
     """All arrays of one heap."""
@@ -113,6 +118,8 @@ class ArrayMemory:
         self._blocks: SortedDict[int, _Block] = SortedDict()
         self._dropped: deque[_StorageReference] = deque()
         self._unheld: dict[int, _Block] = {}
+        #: Those of them that stay for later arrays.
+        self._left: set[int] = set()
         #: How many there have been, by type of elements.
         self.made: Counter[Type] = Counter()
 
@@ -194,6 +201,21 @@ class ArrayMemory:
         """Whether ``unheld`` might find some."""
         return bool(self._dropped or self._unheld)
 
+    @property
+    def has_new_unheld(self) -> bool:
+        """Whether it might find some that have not been left."""
+        return bool(self._dropped) or len(self._unheld) > len(self._left)
+
+    def leave(self) -> bool:
+        """Leave what ``unheld`` finds to later arrays, so that no memory is taken for these; False
+        where it is more than ``again`` looks among, or not for that."""
+        with self._lock:
+            blocks = self._unheld.values()
+            if len(blocks) > _AT_HAND or not all(block.is_for_others for block in blocks):
+                return False
+            self._left = set(self._unheld)
+            return True
+
     def again(self, size: int, element: ScalarType) -> ArrayStorage | None:
         """Memory with what is in it of an array that no Python object holds any more, and of which
         no field may hold a piece; None where none of the last ones dropped is of this size and was
@@ -203,8 +225,8 @@ class ArrayMemory:
             for address in islice(reversed(self._unheld), _AT_HAND):
                 block = self._unheld[address]
                 is_like = block.size == size and block.element is element
-                if is_like and block.storage() is None and not block.storage.is_exported:
-                    del self._unheld[address]
+                if is_like and block.storage() is None and block.is_for_others:
+                    self._forget(address)
                     self.made[element] += 1
                     return self._storage(block)
         return None
@@ -212,14 +234,37 @@ class ArrayMemory:
     def _note_dropped(self) -> None:
         while self._dropped:
             address = self._dropped.popleft().address
+            self._left.discard(address)  # somebody had it since
             if address in self._blocks:
                 self._unheld[address] = self._blocks[address]
+
+    @property
+    def has_left(self) -> bool:
+        return bool(self._left)
+
+    def free_left(self) -> list[Extent]:
+        """Free those that were left, of which no launch has known since; the result is what was
+        freed."""
+        with self._lock:
+            self._note_dropped()
+            return self.collect(list(self._left), np.empty(0, np.uint64))
+
+    def _forget(self, address: int) -> None:
+        """Nobody waits any more for what happens to it."""
+        del self._unheld[address]
+        self._left.discard(address)
 
     def unheld(self) -> dict[int, int]:
         """The arrays that no Python object holds any more: bytes by address."""
         with self._lock:
             self._note_dropped()
             return {address: block.size for address, block in self._unheld.items()}
+
+    @property
+    def bytes_dropped(self) -> int:
+        """Of those that have not been left."""
+        unheld = self.unheld()
+        return sum(size for address, size in unheld.items() if address not in self._left)
 
     def collect(self, unheld: Iterable[int], in_fields: Addresses) -> list[Extent]:
         """Free those of ``unheld`` that nothing in Python holds now and none of ``in_fields``
@@ -230,17 +275,22 @@ class ArrayMemory:
             freed = []
             for block, is_held in zip(blocks, held, strict=True):
                 if block.storage() is not None:  # read from a field since it was dropped
-                    del self._unheld[block.extent.address]
+                    self._forget(block.extent.address)
                 elif not is_held:
-                    del self._unheld[block.extent.address], self._blocks[block.extent.address]
+                    self._forget(block.extent.address)
+                    del self._blocks[block.extent.address]
                     self._extents.free(block.extent)
                     freed.append(block.extent)
             return freed
 
     @property
     def bytes_used(self) -> int:
+        """Without those that were left."""
         with self._lock:
-            return sum(block.extent.size for block in self._blocks.values())
+            left = (self._blocks[address] for address in self._left)
+            free: int = sum(block.extent.size for block in left if block.storage() is None)
+            size: int = sum(block.extent.size for block in self._blocks.values())
+            return size - free
 
 
 def _pointed_into(blocks: list[_Block], addresses: Addresses) -> np.ndarray[Any, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, Protocol, TypeVar
 
@@ -49,6 +49,9 @@ T = TypeVar("T")
 _SMALL_SLAB_SIZE = 1 << 20
 _COLLECT_SHARE = 8
 """Arrays that only fields might hold are looked for when they are this part of the memory."""
+_LEFT_SHARE = 2
+"""Few arrays that nobody holds any more are left to later ones if they are no more than this part
+of the memory."""
 _LOOK_BYTES = 64 << 20
 """Arrays that were dropped are looked for when that much was given to new ones."""
 _WAITS, _WAIT_SECONDS = 100, 0.01
@@ -209,30 +212,38 @@ class HeapMemory:
             found = self._at_hand(size, element)
             if found is not None:
                 return found
+        if self._arrays.has_left:  # for arrays that are not like this one
+            self._note_freed(self._arrays.free_left())
         what = f"an array of {element!r}"
         self._made_since_look += size
         if self._made_since_look >= _LOOK_BYTES:
             self._made_since_look = 0
             # A loop may make arrays and drop them, and never look at what its launches did.
-            if 2 * sum(self._arrays.unheld().values()) >= _LOOK_BYTES:
+            if 2 * self._arrays.bytes_dropped >= _LOOK_BYTES:
                 self._collect_when_idle()
         return self.with_room(what, lambda: self._arrays.new(size, element, zeros))
 
     def _at_hand(self, size: int, element: ScalarType) -> ArrayStorage | None:
         """Memory of numbers that were dropped: launches that use it come before those that its new
-        user asks for. Not where others wait to be launched, fields may hold arrays, or somebody
-        asks what memory is used again."""
-        arrays, placement = self._arrays, self.placement
+        user asks for. Not where others wait to be launched."""
+        arrays = self._arrays
         if not arrays.has_unheld or self.deferred is not None or self.unsettled is not None:
             return None
+        return arrays.again(size, element) if self._uses_dropped else None
+
+    @property
+    def _uses_dropped(self) -> bool:
+        """Whether new arrays may have memory of others that were dropped: not where fields may hold
+        these, or somebody asks what memory is used again."""
+        placement = self.placement
         if self._settings.debug or self._extents.given is not None:
-            return None
+            return False
         if not isinstance(placement, ByTypePlacement):
-            return None
+            return False
         if self._holding[0] != placement.layout_epoch:
             fields = (type for cls in placement.holders() for type in cls.fields.values())
             self._holding = placement.layout_epoch, any(isinstance(t, ArrayType) for t in fields)
-        return None if self._holding[1] else arrays.again(size, element)
+        return not self._holding[1]
 
     def array_at(self, address: int) -> ArrayStorage | None:
         return self._arrays.at(address)
@@ -404,7 +415,7 @@ class HeapMemory:
     @property
     def has_garbage(self) -> bool:
         """Whether ``collect`` might find something."""
-        return bool(self._retired) or self._arrays.has_unheld
+        return bool(self._retired) or self._arrays.has_new_unheld
 
     def collect(self, thorough: bool = False) -> None:
         """Free what nothing refers to any more. No launch may be under way."""
@@ -418,6 +429,9 @@ class HeapMemory:
         if size == 0:
             return
         self.settle()
+        is_little = size * _LEFT_SHARE <= self._extents.reserved
+        if is_little and not thorough and self._uses_dropped and self._arrays.leave():
+            return
         holders = [
             (cls, name)
             for cls in self.placement.classes()
@@ -429,8 +443,12 @@ class HeapMemory:
         with self._no_launch_begins() if holders else nullcontext(True) as is_still:
             # Else kernels may take arrays from one field to another while these are looked at.
             if is_still:
-                for extent in self._arrays.collect(unheld, self._addresses_in(holders)):
-                    self.pieces.freed(extent.address, extent.end)
+                self._note_freed(self._arrays.collect(unheld, self._addresses_in(holders)))
+
+    def _note_freed(self, extents: Iterable[Extent]) -> None:
+        """Note that arrays have gone."""
+        for extent in extents:
+            self.pieces.freed(extent.address, extent.end)
 
     @contextmanager
     def _no_launch_begins(self) -> Iterator[bool]:

@@ -11,6 +11,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32, i32, i64
+from sharedoa.heap.arrays import make_array
 from sharedoa.many import calls
 from sharedoa.many.scratch import scratch
 from tests.backends.pretend_device import PretendDevice
@@ -63,6 +64,44 @@ def test_what_was_dropped_is_used_again(heap: oa.Heap) -> None:
     assert array(101).cumsum().address not in places
     shorter, floats = given[:50].cumsum(), oa.array(f32, np.arange(200)).cumsum()
     assert not {shorter.address, floats.address} & places
+
+
+def test_what_is_dropped_before_a_wait_is_left_for_the_next(heap: oa.Heap) -> None:
+    given = array()
+    sums = given.cumsum()
+    used, places = heap.stats().array_bytes, set()
+    for _ in range(6):
+        sums = given.cumsum()
+        heap.synchronize()
+        places.add(sums.address)
+        assert heap.stats().array_bytes == used, "what is left counts as used"
+    assert len(places) == 2
+    (left,) = places - {sums.address}
+    zeros = oa.zeros(100, i64)
+    assert zeros.address == left and not zeros.numpy().any()
+
+
+def test_many_that_are_dropped_before_a_wait_are_freed(heap: oa.Heap) -> None:
+    given = array()
+    several = [given.cumsum() for _ in range(6)]
+    ranges = heap.memory.array_ranges()
+    del several
+    heap.synchronize()
+    assert len(heap.memory.array_ranges()) == len(ranges) - 6
+
+
+def test_what_is_left_and_used_since_is_not_free() -> None:
+    """Who looks through all memory may launch what uses it."""
+    with oa.Heap(backend=PretendDevice(1 << 16), capacity="64MiB") as heap:
+        given, ones = array(), oa.zeros(100, i64)
+        ones[:] = 1
+        place = given.cumsum().address
+        heap.synchronize()
+        (storage,) = (each for each in heap.memory.all_arrays() if each.address == place)
+        kernel_add[100](ones, make_array(heap, i64, storage, place, 100))
+        del storage
+        zeros = oa.zeros(100, i64)
+        assert zeros.address != place and not zeros.numpy().any()
 
 
 @pytest.mark.parametrize("hold", ["view", "numpy", "exported"])

@@ -297,8 +297,7 @@ MUTATIONS = (
     ),
     Mutation(
         "memory that fields hold", "sharedoa/heap/memory.py",
-        "        return None if self._holding[1] else arrays.again(size, element)",
-        "        return arrays.again(size, element)",
+        "        return not self._holding[1]\n", "        return True\n",
         "an array that a field has is overwritten by a later result", _AT_HAND,
     ),
     Mutation(
@@ -309,8 +308,24 @@ MUTATIONS = (
     ),
     Mutation(
         "memory that others use", "sharedoa/heap/array_memory.py",
-        " and not block.storage.is_exported:", ":",
+        "        return isinstance(self.element, ScalarType) and not self.storage.is_exported",
+        "        return isinstance(self.element, ScalarType)",
         "another library reads a later result in its stream", _AT_HAND,
+    ),
+    Mutation(
+        "memory that is left counts as used", "sharedoa/heap/array_memory.py",
+        "            return size - free", "            return size",
+        "a heap says that arrays need what they do not", _AT_HAND,
+    ),
+    Mutation(
+        "memory that was left and is used since", "sharedoa/heap/array_memory.py",
+        "            self._left.discard(address)  # somebody had it since\n", "",
+        "a new array lies where a launch that is under way writes", _AT_HAND,
+    ),
+    Mutation(
+        "memory of many arrays is left", "sharedoa/heap/array_memory.py",
+        "            if len(blocks) > _AT_HAND or not all(", "            if not all(",
+        "arrays that nobody holds are never freed", _AT_HAND,
     ),
     Mutation(
         "memory that others use and somebody has seen", "sharedoa/heap/array_memory.py",
