@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,10 +25,11 @@ from sharedoa.runtime import pipeline as stages
 from sharedoa.runtime.pipeline import Compilation
 from sharedoa.runtime.specialisation import policy
 
+from .kept_code import kept_folder, session_folder
 from .modes import few_places
 from .quick_code import quick_code
 
-__all__ = ["quick_code"]
+__all__ = ["kept_folder", "quick_code", "session_folder"]
 
 settings.register_profile(
     "ci",
@@ -76,18 +78,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def own_settings(
-    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[None]:
-    """No setting of the shell reaches a test; compiled code is kept for this session only, by all
-    its processes."""
+def own_settings(monkeypatch: pytest.MonkeyPatch, session_folder: Path) -> Iterator[None]:
+    """No setting of the shell reaches a test; compiled code is kept by all processes of this
+    session."""
     for knob in knobs.ALL:
         monkeypatch.delenv(knob.variable, raising=False)
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    cache = folder / "code"
-    with knobs.scope(cache_dir=cache, backend="cpu"):
+    with knobs.scope(cache_dir=session_folder, backend="cpu"):
         yield
 
 
