@@ -110,7 +110,7 @@ def page(records: Sequence[Path]) -> str:
     )
     end = (
         f"Times are medians of these records: {named}; more is in "
-        "[Performance](performance.md). `make gallery` makes pictures and page anew."
+        "[Births and deaths](performance/births.md). `make gallery` makes pictures and page anew."
     )
     parts = ["# Gallery", _wrapped(head)]
     for folder, entry in ENTRIES.items():

@@ -18,7 +18,7 @@ _LOG_BYTES = 16 << 10
 _MOST_REGISTERS = 48
 """Of a thread, at first. Left alone, ptxas takes as few as fill a multiprocessor with threads, and
 loads of a loop then wait for one another; with so many five eighths of the threads fit, and loops
-have more loads under way (docs/performance.md)."""
+have more loads under way (docs/performance/auto.md)."""
 _CALL = re.compile(r"^\s*call", re.MULTILINE)
 #: Words of PTX that tell how a kernel uses the device.
 _INDIRECT_CALL, _PRINT = ".callprototype", "vprintf"

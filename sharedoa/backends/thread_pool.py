@@ -27,7 +27,7 @@ from .launch_guard import launch_guard
 from .native_code import NativeLibrary, assembled
 
 #: From the caller's signal until another core works for it, and until the caller knows that it is
-#: done. Measured (docs/performance.md).
+#: done. Measured (docs/performance/cpu.md).
 WAKING_SECONDS = 40e-6
 #: A piece that took less says more about the call than about its threads. The first thread, which
 #: may come upon code and memory that no cache holds, is believed from WAKING_SECONDS on.

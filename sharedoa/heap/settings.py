@@ -106,7 +106,7 @@ def _encoding(bits: str, mode: Mode, backend: Any, capacity: int | None) -> Refe
             "use references of 64 bits or auto, or another mode, such as auto or coal",
         )
     fits = capacity is None or capacity <= NarrowReference.reach // 2
-    # Measured on processors only: docs/performance.md.
+    # Measured on processors only: docs/performance/cpu.md.
     wanted = mode.by_population and backend.name == "cpu" and fits
     narrow = NarrowReference()
     if bits == "32":

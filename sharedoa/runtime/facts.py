@@ -35,7 +35,7 @@ T = TypeVar("T")
 _MOST_RANGES_A_CLASS = 2
 """With more of them classes still grow: another range would mean another compilation."""
 _MOST_SEARCHED = 4
-"""Among so many ranges a search is as quick as telling windows (docs/performance.md)."""
+"""Among so many ranges a search is as quick as telling windows (docs/performance/auto.md)."""
 
 
 @dataclass(frozen=True)

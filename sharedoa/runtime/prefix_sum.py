@@ -4,7 +4,7 @@ Three algorithms with the same results. On a device a launch takes as long as ad
 numbers, and threads of a block can wait for each other: ``PrefixSumByPieces``; blocks that run at
 the same time can, too: ``PrefixSumByTiles``. On a processor launches take little, waiting much:
 ``PrefixSumByChunks``. Why they are not scans of
-``sharedoa.many``, whose trees are made for floats: docs/performance.md, "Sums, scans and sorting".
+``sharedoa.many``, whose trees are made for floats: docs/performance/many.md.
 """
 
 from __future__ import annotations

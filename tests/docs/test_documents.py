@@ -28,7 +28,6 @@ DOCUMENTS = (
     "docs/comparison.md",
     "docs/configuration.md",
     "docs/dispatch.md",
-    "docs/examples/README.md",
     "docs/gallery.md",
     "docs/gradients.md",
     "docs/index.md",
@@ -39,7 +38,7 @@ DOCUMENTS = (
     "docs/start.md",
     "docs/tutorial.md",
     "docs/types.md",
-    *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("docs/[gr]*/*.md"))),
+    *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("docs/*/*.md"))),
 )
 DESCRIBED = sorted(path.parent.name for path in ROOT.glob("apps/*/README.md"))
 
@@ -134,12 +133,10 @@ def test_paths_exist(document):
     folders = "apps|bench|dispatch|docs|ptxpass|sharedoa|tests"
     text = (ROOT / document).read_text()
     named = set(re.findall(rf"`((?:{folders})/[\w./-]*)`", text))
-    named |= {
-        f"docs/{name}"
-        for name in re.findall(r"\]\((?:docs/)?(\w+\.md)\)", text)
-        if name[0].islower()
-    }
+    linked = re.findall(r"\]\(([\w./-]+\.md)[)#]", text)
+    here = (ROOT / document).parent
     missing = [name for name in named if not (ROOT / name).exists()]
+    missing += [name for name in linked if not (here / name).exists()]
     assert not missing
 
 
