@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
@@ -14,7 +16,8 @@ from ..ir.frozen import check_frozen
 from ..ir.receivers import narrow_receivers
 from ..model.annotations import refuse_list
 from ..model.classes import ClassType, Method, Signature
-from ..model.functions import DeviceFunction
+from ..model.functions import DeviceFunction, user_function
+from ..model.members import called_by_cpython
 from ..model.signatures import resolve_signature, scope_of
 from ..model.structs import method_signature
 from ..model.types import VOID, ReferenceType, Type, ValueType
@@ -119,6 +122,7 @@ class ProgramBuilder:
         it."""
         symbol = f"{method.owner.name}.{method.owner.type_index}.{method.name}"
         name = f"{method.owner.name}.{method.name}"
+        self._depend_on_wrapper(method, name)
         if method.kind != "class":
             cls = None
         else:
@@ -128,6 +132,23 @@ class ProgramBuilder:
             (method, cls), symbol, name, method.function, lambda: method.signature,
             ReferenceType(method.owner), method.owner, method.kind in ("static", "class"), cls,
         )  # fmt: skip
+
+    def _depend_on_wrapper(self, method: Method, name: str) -> None:
+        """Raise ClassError where CPython calls another function."""
+        called = called_by_cpython(method.owner.python_class, method.name)
+        if user_function(called) is not method.function:
+            raise ClassError(
+                f"method {name} was changed in place, as IPython's autoreload does, and kernels "
+                "have what it was",
+                "load its module again (importlib.reload) and make objects anew",
+            )
+        self._depend_on_code(called)
+
+    def _depend_on_code(self, function: Callable[..., Any] | None) -> None:
+        """IPython's autoreload gives functions in classes other code, which raises no epoch."""
+        if "IPython" in sys.modules and inspect.isfunction(function):
+            code = NameDependency("attribute", function, "__code__", function.__code__)
+            self.dependencies.append(code)
 
     def require_function(self, function: DeviceFunction[..., Any]) -> str:
         is_new = function not in self._symbols
@@ -148,6 +169,7 @@ class ProgramBuilder:
         if not is_ours(cls):  # another function in its place is refused
             own = getattr(cls, name, None)
             self.dependencies.append(NameDependency("attribute", cls, name, own))
+            self._depend_on_code(own)
         symbol = f"value.{struct.name}.{name}.{len(self._symbols)}"
         return self._require(
             (struct, name), symbol, f"{struct.name}.{name}", struct.methods[name],

@@ -129,6 +129,14 @@ def _check_mixin(name: str, mixin: type) -> None:
             )
 
 
+def called_by_cpython(cls: type, name: str) -> Any:
+    """The function that stands for a member in the class (``wrapped``)."""
+    value = vars(cls)[name]
+    if isinstance(value, property):
+        return value.fget
+    return value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+
+
 def has_mixins(cls: type) -> bool:
     """Whether a shared class inherits from classes that are none."""
     return any(not hasattr(each, "__sharedoa__") for each in cls.__mro__[:-1])

@@ -6,6 +6,19 @@ _DEPENDENCIES = "sharedoa/frontend/dependencies.py"
 
 MUTATIONS = (
     Mutation(
+        "code that autoreload changes is looked at with definitions alone",
+        "sharedoa/frontend/program.py",
+        'if "IPython" in sys.modules and inspect.isfunction(function):', "if False:",
+        "in a notebook kernels go on with a method that was edited, and CPython does not",
+        ("tests/runtime/test_autoreload.py",),
+    ),
+    Mutation(
+        "a method that was changed in place is what it was", "sharedoa/frontend/program.py",
+        "if user_function(called) is not method.function:", "if False:",
+        "in a notebook kernels go on with a method that was edited, and CPython does not",
+        ("tests/runtime/test_autoreload.py::test_methods_of_classes",),
+    ),
+    Mutation(
         "constants of mixins stay", "sharedoa/frontend/expressions.py",
         "if has_mixins(below.python_class):", "if False:",
         "a kernel keeps what a class that another inherits from held once",
