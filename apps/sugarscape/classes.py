@@ -1,7 +1,9 @@
 """Cells with sugar, and the males and females that live on them.
 
 Several agents may want to enter one cell: each asks it, the cell lets one of them in, and that one
-moves, or has its child there. So a phase reads what the one before has written.
+moves, or has its child there. So a phase reads what the one before has written. Those who ask the
+same are a chain: who is asked knows the last one, and each of them the one before. In which order
+they came to it depends on the threads, so they are told apart by where they stand.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from sharedoa import f32, i32, u32
 from ..common.xorwow import Xorwow, seeded
 
 NOBODY, MALE, FEMALE = 0, 1, 2
-#: How far anybody sees.
+#: How far sugar spreads.
 REACH = 2
 CAPACITY, GROWTH, MOST_SPREADING = 3500, 50, 60
 RIPE_AGE = 22
@@ -50,17 +52,17 @@ class Land(oa.Object):
 
 
 class Cell(oa.Object):
-    """``spreading`` is the sugar that it shares with its neighbours in this step; ``asking`` says
-    how many agents have asked to come here."""
+    """``spreading`` is the sugar that it shares with its neighbours in this step; ``asked_by`` is
+    the last agent who has asked to come here."""
 
     random: Xorwow
     agent: Agent | None
+    asked_by: Agent | None
     x: i32
     y: i32
     growth: i32
     sugar: i32
     spreading: i32
-    asking: i32
 
     def draw(self, low: i32, limit: i32) -> i32:
         """A number from ``low`` on, below ``limit``."""
@@ -107,39 +109,43 @@ class Cell(oa.Object):
                     received += cell.spreading // 8
         self.sugar += received
 
-    def let_one_in(self, land: Land) -> None:
+    def let_one_in(self) -> None:
         """Give permission to one of those who have asked."""
-        if self.asking == 0:
-            return
-        chosen = self.one_who_asks(land)
-        self.asking = 0
-        if chosen is not None:
-            chosen.is_permitted = True
+        last = self.asked_by
+        if last is not None:
+            self.asked_by = None
+            self.one_of(last).is_permitted = True
 
-    def one_who_asks(self, land: Land) -> Agent | None:
-        """Each as likely as the others."""
-        count, asking = i32(0), self.asking
-        chosen: Agent | None = None
-        for dx in range(-REACH, REACH + 1):
-            for dy in range(-REACH, REACH + 1):
-                cell = land.at(self.x + dx, self.y + dy)
-                if cell is not None:
-                    agent = cell.agent
-                    if agent is not None and agent.goal is self:
-                        count += 1
-                        if self.uniform() <= 1.0 / f32(count):
-                            chosen = agent
-                        if count == asking:
-                            return chosen
-        return chosen
+    def one_of(self, last: Agent) -> Agent:
+        """One of those who have asked, each as likely as the others: they take part in the draw in
+        the order of their cells."""
+        count, rank = i32(0), i32(0)
+        agent: Agent | None = last
+        while agent is not None:
+            if self.uniform() <= 1.0 / f32(count + 1):
+                rank = count
+            count += 1
+            agent = agent.asked_before
+        agent = last if count > 1 else None
+        while agent is not None:
+            if agent.rank_among(last) == rank:
+                return agent
+            agent = agent.asked_before
+        return last
+
+    def is_before(self, other: Cell) -> bool:
+        """Column by column."""
+        return self.x < other.x or (self.x == other.x and self.y < other.y)
 
 
 class Agent(oa.Object):
-    """``goal`` is the cell that it asks, for itself or for its child."""
+    """``goal`` is the cell that it asks, for itself or for its child; ``asked_before`` is who asked
+    that cell before it."""
 
     random: Xorwow
     cell: Cell
     goal: Cell | None
+    asked_before: Agent | None
     traits: Traits
     age: i32
     sugar: i32
@@ -156,10 +162,6 @@ class Agent(oa.Object):
 
     def as_bride(self) -> Female | None:
         """Herself, if males may ask her."""
-        return None
-
-    def as_suitor(self, female: Female) -> Male | None:
-        """Himself, if he asks this female."""
         return None
 
     def children_left(self) -> i32:
@@ -201,7 +203,17 @@ class Agent(oa.Object):
     def ask(self, goal: Cell | None) -> None:
         self.goal = goal
         if goal is not None:
-            oa.atomic_add(goal, "asking", 1)
+            self.asked_before = oa.atomic_exch(goal, "asked_by", self)
+
+    def rank_among(self, last: Agent) -> i32:
+        """How many of those who ask the same cell stand before it."""
+        rank = i32(0)
+        agent: Agent | None = last
+        while agent is not None:
+            if agent.cell.is_before(self.cell):
+                rank += 1
+            agent = agent.asked_before
+        return rank
 
     def move(self) -> None:
         """Go to the goal, if permitted, and take all sugar of the cell."""
@@ -212,19 +224,20 @@ class Agent(oa.Object):
             goal.agent = self
             self.is_permitted = False
         self.goal = None
+        self.asked_before = None
         self.sugar += self.cell.sugar
         self.cell.sugar = 0
 
 
 class Male(Agent):
+    """``rival`` is who asked his bride before him."""
+
     bride: Female | None
+    rival: Male | None
     is_accepted: bool
 
     def kind(self) -> i32:
         return MALE
-
-    def as_suitor(self, female: Female) -> Male | None:
-        return self if self.bride is female else None
 
     def court(self, land: Land) -> None:
         """Ask the female in sight with most sugar."""
@@ -232,13 +245,23 @@ class Male(Agent):
             return
         most = -1
         here, vision = self.cell, self.traits.vision
+        bride: Female | None = None
         for dx in range(-vision, vision + 1):
             for dy in range(-vision, vision + 1):
                 cell = land.at(here.x + dx, here.y + dy)
                 if cell is not None and cell.agent is not None:
                     female = cell.agent.as_bride()
                     if female is not None and female.sugar > most:
-                        self.bride, most = female, female.sugar
+                        bride, most = female, female.sugar
+        if bride is not None:
+            self.bride = bride
+            self.rival = oa.atomic_exch(bride, "suitor", self)
+
+    def is_preferred_to(self, other: Male) -> bool:
+        """Who has more sugar, or as much and stands before the other one."""
+        if self.sugar != other.sugar:
+            return self.sugar > other.sugar
+        return self.cell.is_before(other.cell)
 
     def seek_room(self, land: Land) -> None:
         """Ask a free cell in sight to take the child, each as likely as the others."""
@@ -273,10 +296,15 @@ class Male(Agent):
             self.is_permitted = False
         self.is_accepted = False
         self.bride = None
+        self.rival = None
         self.goal = None
+        self.asked_before = None
 
 
 class Female(Agent):
+    """``suitor`` is the last male who has asked her."""
+
+    suitor: Male | None
     children: i32
     max_children: i32
 
@@ -293,18 +321,17 @@ class Female(Agent):
     def children_left(self) -> i32:
         return self.max_children - self.children
 
-    def accept_one(self, land: Land) -> None:
+    def accept_one(self) -> None:
         """Accept the male with most sugar of those who ask her."""
+        suitor = self.suitor
+        if suitor is None:
+            return
+        self.suitor = None
         if self.children_left() <= 0:
             return
-        most = -1
-        chosen: Male | None = None
-        for dx in range(-REACH, REACH + 1):
-            for dy in range(-REACH, REACH + 1):
-                cell = land.at(self.cell.x + dx, self.cell.y + dy)
-                if cell is not None and cell.agent is not None:
-                    male = cell.agent.as_suitor(self)
-                    if male is not None and male.sugar > most:
-                        chosen, most = male, male.sugar
-        if chosen is not None:
-            chosen.is_accepted = True
+        chosen = suitor
+        while suitor is not None:
+            if suitor.is_preferred_to(chosen):
+                chosen = suitor
+            suitor = suitor.rival
+        chosen.is_accepted = True

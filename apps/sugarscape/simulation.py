@@ -52,12 +52,12 @@ class Simulation:
         for_all(Cell, "receive", land)
         for_all(Agent, "live")
         for_all(Agent, "seek_sugar", land)
-        for_all(Cell, "let_one_in", land)
+        for_all(Cell, "let_one_in")
         for_all(Agent, "move")
         for_all(Male, "court", land)
-        for_all(Female, "accept_one", land)
+        for_all(Female, "accept_one")
         for_all(Male, "seek_room", land)
-        for_all(Cell, "let_one_in", land)
+        for_all(Cell, "let_one_in")
         for_all(Male, "have_child", land)
 
     def counts(self) -> dict[str, int]:
