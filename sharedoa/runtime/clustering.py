@@ -4,13 +4,15 @@ When a program is launched for the first time on a heap with many objects, once 
 been launched a few times, and when it is bound for twice as many threads, some warps of that launch
 are interpreted (``sharedoa.sampling``). What all programs touched says what clusters would spare;
 where that is enough the objects are rearranged in place. What decides is where references lead,
-which is in the objects and not in the code.
+which is in the objects and not in the code. After the first look programs run for longer than looks
+have taken before there is another one.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -36,6 +38,9 @@ FEWEST_THREADS = 1 << 12
 LAUNCHES = 16
 """After so many a program is looked at again: what it works on may not have been there at first,
 and it has shown that it is no preparation for others."""
+PATIENCE = 2.0
+"""How many times as long as all looks at the heap's programs took must have passed since the last
+one before programs are looked at again: steps may take less than a thousandth of a look."""
 _WORTHWHILE = 0.85
 """Of what a class costs if all of its fields have rows, clusters must cost less than this part: not
 everything that takes time is memory, and addresses in clusters take instructions."""
@@ -50,7 +55,8 @@ class Launched:
     often it was launched, up to ``LAUNCHES`` and where a captured step launches it more often than
     that; and when it was looked at last, how often it had been, how many objects its largest family
     and how many threads it had, whether those did nothing, as in a captured step that has not yet
-    listed who lives, and what each class cost it."""
+    listed who lives; what each class cost it; when it may be looked at again, and whether it would
+    have been before."""
 
     launches: int = 0
     looked_at: int = 0
@@ -58,23 +64,39 @@ class Launched:
     threads: int = 0
     was_idle: bool = False
     costs: dict[ClassType, Costs] = field(default_factory=dict)
+    not_before: float = 0.0
+    is_put_off: bool = False
 
     @property
     def left(self) -> int:
-        """How many launches need not be looked at before one must be."""
-        return 0 if self.was_idle else LAUNCHES - 1 - self.launches
+        """How many launches need not be looked at before one must be, as far as is known."""
+        if self.was_idle:
+            return 0
+        left = LAUNCHES - 1 - self.launches
+        return left if left > 0 or perf_counter() >= self.not_before else 1
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether a launch after others is to be looked at."""
+        return self.is_put_off or self.looked_at < LAUNCHES
 
     def is_due(self, objects: int, threads: int) -> bool:
         """Whether to look at a launch now, with so many objects and threads. Populations that grow
         lie in less and less order, as objects come into places of those that have gone."""
+        if self.looked_at == 0 or self.was_idle:
+            return True
         again = self.launches >= LAUNCHES > self.looked_at
         has_grown = objects >= 2 * self.objects or threads >= 2 * self.threads
-        return self.looked_at == 0 or again or has_grown
+        is_wanted = self.is_put_off or again or has_grown
+        self.is_put_off = is_wanted and perf_counter() < self.not_before
+        return is_wanted and not self.is_put_off
 
 
 #: By which arguments are runs.
 _Programs = WeakKeyDictionary["Program", dict[tuple[bool, ...], Launched]]
 _known: WeakKeyDictionary[Heap, _Programs] = WeakKeyDictionary()
+_looking: WeakKeyDictionary[Heap, float] = WeakKeyDictionary()
+"""Seconds that looks have taken."""
 
 
 def looks(program: Program, mode: Mode, debug: bool) -> bool:
@@ -97,6 +119,7 @@ def consider(heap: Heap, launches: Sequence[Launchable]) -> list[Launched | None
         return found
     programs = _known.setdefault(heap, WeakKeyDictionary())
     looked_at: dict[Launched, bool] = {}
+    begun = perf_counter()
     # Nobody may free or move what sampled threads read, or note launches meanwhile.
     with heap.lock:
         for number in large:
@@ -104,6 +127,10 @@ def consider(heap: Heap, launches: Sequence[Launchable]) -> list[Launched | None
         seen = [known for known, has_work in looked_at.items() if has_work]
         if seen:
             _choose(heap, programs, seen)
+            now = perf_counter()
+            spent = _looking[heap] = _looking.get(heap, 0.0) + now - begun
+            for known in seen:
+                known.not_before = now + PATIENCE * spent
     return found
 
 
@@ -143,7 +170,7 @@ def _look(
         }
         known.looked_at, known.objects, known.threads = known.launches, objects, threads
         looked_at[known] = True
-    return known if known.launches < LAUNCHES else None
+    return known if known.is_counted else None
 
 
 def _count(heap: Heap, family: Family) -> int:

@@ -31,6 +31,7 @@ _ONE = "tests/heap/test_one_object.py"
 _STILL = "tests/runtime/test_standing_still.py"
 _AGAIN = "tests/runtime/test_population_sequence.py::test_what_a_step_does_again_is_bound_once"
 _OTHERS = (f"{_STILL}::test_objects_that_another_thread_deletes",)
+_PART_OF_THE_TIME = ("tests/runtime/test_clustering.py::test_looks_take_a_part_of_the_time",)
 _OLD_WAYS = (
     "tests/heap/test_clusters.py::test_who_has_got_a_reader_before_reads_where_fields_are_now",
 )
@@ -249,6 +250,16 @@ MUTATIONS = (
         " and LAUNCHES * known.launches > launches", "",
         "objects stay as their first launch wanted them",
         ("tests/runtime/test_clustering.py::test_preparations_do_not_count_later",),
+    ),
+    Mutation(
+        "looks as long as what they are for", "sharedoa/runtime/clustering.py",
+        "is_wanted and perf_counter() < self.not_before", "False",
+        "each look of a short program is a fifth of what it takes", _PART_OF_THE_TIME,
+    ),
+    Mutation(
+        "looks that were put off are forgotten", "sharedoa/runtime/clustering.py",
+        "return self.is_put_off or self.looked_at < LAUNCHES", "return self.launches < LAUNCHES",
+        "objects stay as the first launch wanted them", _PART_OF_THE_TIME,
     ),
     Mutation(
         "threads that come later", "sharedoa/runtime/clustering.py",

@@ -179,6 +179,38 @@ def test_after_sixteen_launches_nobody_looks(
     assert out.numpy().tolist() == expected(SOME, 20)
 
 
+@pytest.mark.parametrize("is_captured", [False, True])
+@pytest.mark.parametrize("grows", [False, True])
+def test_looks_take_a_part_of_the_time(
+    is_captured: bool, grows: bool, heap: oa.Heap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs are looked at again when they have run for long enough, and as soon as that."""
+    few = COUNT // 2 if grows else COUNT
+    some, out = fill(heap)[SOME], heap.zeros(COUNT, f32)
+    clock, looked, sample = 0.0, list[float](), clustering.sample
+
+    def looking(*given: Any) -> Any:
+        nonlocal clock
+        looked.append(clock)
+        clock += 1.0
+        return sample(*given)
+
+    monkeypatch.setattr(clustering, "PATIENCE", 3.0)
+    monkeypatch.setattr(clustering, "perf_counter", lambda: clock)
+    monkeypatch.setattr(clustering, "sample", looking)
+    with oa.capture() as step:
+        work[few](some, 0.5, out)
+    for number in range(1, 4 * clustering.LAUNCHES):
+        if is_captured and not (grows and number >= 18):
+            step.run()
+        else:
+            work[few if number < 18 else COUNT](some, 0.5, out)
+        clock += 0.125
+    # After the first look of one second three pass, of 8 launches each.
+    first, *others = looked
+    assert first == 0.0 and len(others) == 1 and others[0] == pytest.approx(4.0, abs=0.126)
+
+
 @pytest.mark.parametrize("times", [1, 2])
 def test_preparations_do_not_count_later(heap: oa.Heap, times: int) -> None:
     """What is done once to all objects, and is better off with rows."""
