@@ -4,8 +4,8 @@ When a program is launched for the first time on a heap with many objects, once 
 been launched a few times, and when it is bound for twice as many threads, some warps of that launch
 are interpreted (``sharedoa.sampling``). What all programs touched says what clusters would spare;
 where that is enough the objects are rearranged in place. What decides is where references lead,
-which is in the objects and not in the code. After the first look programs run for longer than looks
-have taken before there is another one.
+which is in the objects and not in the code. After their first look programs run for longer than all
+looks have taken before any is looked at again.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ FEWEST_THREADS = 1 << 12
 LAUNCHES = 16
 """After so many a program is looked at again: what it works on may not have been there at first,
 and it has shown that it is no preparation for others."""
-PATIENCE = 2.0
+PATIENCE = 4.0
 """How many times as long as all looks at the heap's programs took must have passed since the last
-one before programs are looked at again: steps may take less than a thousandth of a look."""
+one before any is looked at again: a look may take as long as hundreds of steps."""
 _WORTHWHILE = 0.85
 """Of what a class costs if all of its fields have rows, clusters must cost less than this part: not
 everything that takes time is memory, and addresses in clusters take instructions."""
@@ -50,21 +50,39 @@ the class is compiled anew."""
 
 
 @dataclass(eq=False)
+class _Looks:
+    """At the programs of one heap: what they took, in seconds, and when there may be others."""
+
+    seconds: float = 0.0
+    not_before: float = 0.0
+
+    def took(self, begun: float) -> None:
+        """There was a look, from then until now."""
+        now = perf_counter()
+        self.seconds += now - begun
+        self.not_before = now + PATIENCE * self.seconds
+
+    @property
+    def are_too_many(self) -> bool:
+        return perf_counter() < self.not_before
+
+
+@dataclass(eq=False)
 class Launched:
     """What is known of a program on one heap, with certain of its arguments runs of objects: how
     often it was launched, up to ``LAUNCHES`` and where a captured step launches it more often than
     that; and when it was looked at last, how often it had been, how many objects its largest family
     and how many threads it had, whether those did nothing, as in a captured step that has not yet
-    listed who lives; what each class cost it; when it may be looked at again, and whether it would
-    have been before."""
+    listed who lives; what each class cost it; and whether it is looked at later than it should be,
+    as there were too many ``looks``."""
 
+    looks: _Looks
     launches: int = 0
     looked_at: int = 0
     objects: int = 0
     threads: int = 0
     was_idle: bool = False
     costs: dict[ClassType, Costs] = field(default_factory=dict)
-    not_before: float = 0.0
     is_put_off: bool = False
 
     @property
@@ -73,7 +91,7 @@ class Launched:
         if self.was_idle:
             return 0
         left = LAUNCHES - 1 - self.launches
-        return left if left > 0 or perf_counter() >= self.not_before else 1
+        return left if left > 0 or not self.looks.are_too_many else 1
 
     @property
     def is_counted(self) -> bool:
@@ -88,15 +106,14 @@ class Launched:
         again = self.launches >= LAUNCHES > self.looked_at
         has_grown = objects >= 2 * self.objects or threads >= 2 * self.threads
         is_wanted = self.is_put_off or again or has_grown
-        self.is_put_off = is_wanted and perf_counter() < self.not_before
+        self.is_put_off = is_wanted and self.looks.are_too_many
         return is_wanted and not self.is_put_off
 
 
 #: By which arguments are runs.
 _Programs = WeakKeyDictionary["Program", dict[tuple[bool, ...], Launched]]
 _known: WeakKeyDictionary[Heap, _Programs] = WeakKeyDictionary()
-_looking: WeakKeyDictionary[Heap, float] = WeakKeyDictionary()
-"""Seconds that looks have taken."""
+_looks: WeakKeyDictionary[Heap, _Looks] = WeakKeyDictionary()
 
 
 def looks(program: Program, mode: Mode, debug: bool) -> bool:
@@ -118,6 +135,7 @@ def consider(heap: Heap, launches: Sequence[Launchable]) -> list[Launched | None
     if not large:
         return found
     programs = _known.setdefault(heap, WeakKeyDictionary())
+    _looks.setdefault(heap, _Looks())
     looked_at: dict[Launched, bool] = {}
     begun = perf_counter()
     # Nobody may free or move what sampled threads read, or note launches meanwhile.
@@ -127,10 +145,7 @@ def consider(heap: Heap, launches: Sequence[Launchable]) -> list[Launched | None
         seen = [known for known, has_work in looked_at.items() if has_work]
         if seen:
             _choose(heap, programs, seen)
-            now = perf_counter()
-            spent = _looking[heap] = _looking.get(heap, 0.0) + now - begun
-            for known in seen:
-                known.not_before = now + PATIENCE * spent
+            _looks[heap].took(begun)
     return found
 
 
@@ -153,7 +168,7 @@ def _look(
     if objects < FEWEST_OBJECTS:
         return None
     runs = tuple([getattr(each, "_run", None) is not None for each in arguments])
-    known = programs.setdefault(program, {}).setdefault(runs, Launched())
+    known = programs.setdefault(program, {}).setdefault(runs, Launched(_looks[heap]))
     known.launches += 1
     threads = math.prod(geometry.threads)
     if known not in looked_at and known.is_due(objects, threads):

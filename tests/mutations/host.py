@@ -253,7 +253,7 @@ MUTATIONS = (
     ),
     Mutation(
         "looks as long as what they are for", "sharedoa/runtime/clustering.py",
-        "is_wanted and perf_counter() < self.not_before", "False",
+        "is_wanted and self.looks.are_too_many", "False",
         "each look of a short program is a fifth of what it takes", _PART_OF_THE_TIME,
     ),
     Mutation(
