@@ -22,8 +22,9 @@ EACH = 0x01010101
 """Times a byte: in each byte of a word."""
 _BITS = 0x10204080
 """Times a word of bytes that are 0 or 1: in its highest four bits one for each of them."""
-REGIONS = 4
-"""That one launch looks at, at most."""
+REGIONS = (1, 2, 4)
+"""How many one launch looks at: there is a kernel for each number, in which regions for which there
+are no threads stand behind those that there are."""
 AT_ONCE = 8
 """Rows of slots whose numbers warps write in one round of a loop, and of sums that they add."""
 

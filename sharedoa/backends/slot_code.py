@@ -6,7 +6,7 @@ once, or side by side. Without warps each thread is one by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -202,8 +202,8 @@ CLEAR = OwnKernel("sharedoa_slots_clear", 1, _emit_clear)
 
 
 class RegionKernels(NamedTuple):
-    """Kernels for one region, for two, and so on up to REGIONS, each with whole warps; ``leaves``
-    are those of each region in a row.
+    """Kernels for each of so many REGIONS, with whole warps; ``leaves`` are those of each region in
+    a row.
 
     All begin with the region's first thread. ``settle``, with one thread a chunk: how many chunks;
     address of the bytes; as ``Settling`` has them; whether the sums are not right yet, and whether
@@ -220,9 +220,9 @@ class RegionKernels(NamedTuple):
     """
 
     warp: Lanes
-    settle: Sequence[OwnKernel]
-    total: Sequence[OwnKernel]
-    list: Sequence[OwnKernel]
+    settle: Mapping[int, OwnKernel]
+    total: Mapping[int, OwnKernel]
+    list: Mapping[int, OwnKernel]
 
 
 def region_kernels(warp: Lanes) -> RegionKernels:
@@ -230,11 +230,11 @@ def region_kernels(warp: Lanes) -> RegionKernels:
 
     def made(
         name: str, leaves: int, emit: Callable[..., None], more: int = 0
-    ) -> Sequence[OwnKernel]:
-        return [
-            OwnKernel(f"sharedoa_slots_{name}_{n}", n * leaves + more, partial(emit, warp, n))
-            for n in range(1, REGIONS + 1)
-        ]
+    ) -> Mapping[int, OwnKernel]:
+        return {
+            n: OwnKernel(f"sharedoa_slots_{name}_{n}", n * leaves + more, partial(emit, warp, n))
+            for n in REGIONS
+        }
 
     return RegionKernels(
         warp,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -63,7 +63,8 @@ def _levels(slots: SlotBytes) -> list[int]:
 
 def _batches(regions: Sequence[T]) -> list[Sequence[T]]:
     """What one launch takes each."""
-    return [regions[first : first + REGIONS] for first in range(0, len(regions), REGIONS)]
+    most = max(REGIONS)
+    return [regions[first : first + most] for first in range(0, len(regions), most)]
 
 
 def _levels_of_list(slots: SlotBytes) -> list[int]:
@@ -164,7 +165,7 @@ class SlotKernels:
 
     def _launch_all(
         self,
-        kernels: Sequence[OwnKernel],
+        kernels: Mapping[int, OwnKernel],
         regions: Sequence[tuple[int, list[int]]],
         more: Sequence[int] = (),
     ) -> None:
@@ -176,8 +177,11 @@ class SlotKernels:
             for count, own in some:
                 leaves += [threads, *own]
                 threads += -(-count // width) * width
+            size = next(size for size in REGIONS if size >= len(some))
+            nobodys = [threads, *[0] * len(some[0][1])]
+            leaves += nobodys * (size - len(some))
             leaves += [threads, *more] if more else []
-            self._launch(kernels[len(some) - 1], threads, leaves)
+            self._launch(kernels[size], threads, leaves)
 
     def write_headers(
         self, most: int, numbers: Numbering, header: bytes, at: int, before: int, after: int

@@ -443,6 +443,11 @@ MUTATIONS = (
         ("tests/heap/test_slots_on_device.py",),
     ),
     Mutation(
+        "threads are of a region that there is not", "sharedoa/backends/slot_kernels.py",
+        "nobodys = [threads,", "nobodys = [0,",
+        "of three regions nobody is listed", ("tests/heap/test_slots_on_device.py",),
+    ),
+    Mutation(
         "all regions of a launch are of one list", "sharedoa/backends/slot_kernels.py",
         "        first, slots.slots,", "        0, slots.slots,",
         "two objects have one place",
