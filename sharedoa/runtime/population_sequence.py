@@ -11,6 +11,7 @@ when it ends.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -85,6 +86,11 @@ _PATIENCE = 4
 _MOST_ANEW = 63
 """Runs with a look at the heap between two attempts at a plan at most. There are none after the
 first that fails, and after each other one twice as many and one more."""
+_STILL = 4096
+"""Runs in which nothing has changed a watched class until its objects are called as those of others
+are, without being listed in each run: for that there is another plan, and maybe other code."""
+_MANY = 1 << 18
+"""Objects that take so long to list that this is worth it."""
 _changing: WeakKeyDictionary[Heap, dict[ClassType, tuple[int, int]]] = WeakKeyDictionary()
 """Classes of a heap whose objects captured steps make or end, with their versions when the first of
 these was planned: what has changed since will change again."""
@@ -108,6 +114,13 @@ class PopulationSequence(LaunchSequence):
         self._made_at: tuple[Any, ...] = ()
         self._room: Most = {}
         self._watched: set[ClassType] = set()
+        #: Runs since these were looked at, what their versions were then, and after how many runs
+        #: to look again.
+        self._still = 0
+        self._versions: dict[ClassType, int] = {}
+        self._patience: float = _STILL
+        #: Those that are no longer watched.
+        self._left_alone: set[ClassType] = set()
         self._ahead = 1
         #: How many runs in a row began when nothing else was under way any more.
         self._waited = 0
@@ -139,6 +152,10 @@ class PopulationSequence(LaunchSequence):
                     self._make_plan()
                     self._failures = 0
                 except CannotPlanError:
+                    if self._left_alone:
+                        self._watched |= self._left_alone
+                        self._left_alone, self._patience = set(), math.inf
+                        continue
                     # Looking for room in vain may take longer than the run.
                     self._anew = min((1 << self._failures) - 1, _MOST_ANEW)
                     self._failures += 1
@@ -152,7 +169,29 @@ class PopulationSequence(LaunchSequence):
             self._has_run = False
             self._locked(self._programs, self._run_planned)
             if self._has_run:
+                self._look_at_watched()
                 return
+            self._made_at = ()
+
+    def _look_at_watched(self) -> None:
+        """There was another run: watch no longer what nothing changes. Whatever changes it all the
+        same ends the plan, as with all classes that are not watched."""
+        assert self._plan is not None
+        self._still += bool(self._plan.watched)
+        if self._still < self._patience:
+            return
+        placement = births_by_class(self.heap).placement
+        before, self._still = self._versions, 0
+        self._versions = {cls: placement.class_version(cls)[0] for cls in self._plan.watched}
+        found = {
+            cls
+            for cls, version in self._versions.items()
+            if before.get(cls) == version and placement.count(cls) >= _MANY
+        }
+        if found:
+            self._watched -= found
+            self._left_alone = found
+            self._patience *= 4
             self._made_at = ()
 
     # ------------------------------------------------------------------ the plan

@@ -15,6 +15,7 @@ _VARIANTS = (f"{_TESTS}::test_a_step_has_variants_for_all_of_its_launches_or_non
 _NUMBERS = (f"{_TESTS}::test_which_numbers_differ",)
 _URGENT = (f"{_TESTS}::test_what_is_urgent_is_done_first",)
 _MEANWHILE = (f"{_TESTS}::test_another_thread_rearranges_meanwhile",)
+_STILL = (f"{_TESTS}::test_what_nothing_changes_is_watched_no_longer",)
 _GONE = (f"{_TESTS}::test_no_launch_waits_for_constants_of_code_that_launches_have_left",)
 
 MUTATIONS = (
@@ -102,6 +103,21 @@ MUTATIONS = (
         "versions.setdefault(cls, (-1, 0))",
         "steps have threads for objects that nobody makes",
         (f"{_TESTS}::test_what_other_steps_change_is_watched_from_the_first_plan",),
+    ),
+    Mutation(
+        "what changed once is watched for ever", _SEQUENCE,
+        "            self._watched -= found\n", "",
+        "objects that nobody makes or ends are listed in each run", _STILL,
+    ),
+    Mutation(
+        "what changes is no longer watched", _SEQUENCE,
+        "if before.get(cls) == version and", "if",
+        "steps are planned again and again", _STILL,
+    ),
+    Mutation(
+        "what has to be watched is not", _SEQUENCE,
+        "                        self._watched |= self._left_alone\n", "",
+        "runs look at the heap one by one", (f"{_TESTS}::test_what_has_to_be_watched_stays_so",),
     ),
     Mutation(
         "some launches of a step have variants", _CONSTANTS,

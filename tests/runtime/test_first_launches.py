@@ -17,7 +17,14 @@ from sharedoa import f32, i32
 from sharedoa.heap.by_type import ByTypePlacement
 from sharedoa.ir.job import Job
 from sharedoa.model.clusters import Clusters
-from sharedoa.runtime import background, clustering, launch, specialisation
+from sharedoa.runtime import (
+    background,
+    capture,
+    clustering,
+    launch,
+    population_sequence,
+    specialisation,
+)
 from sharedoa.runtime.launch_sequence import RecordedLaunch
 from sharedoa.runtime.population_sequence import PopulationSequence
 from sharedoa.runtime.specialisation import MOST_VARIANTS, differing
@@ -332,6 +339,67 @@ def test_what_other_steps_change_is_watched_from_the_first_plan(
     assert own == [set(), set(), {CELL}] and compiled.names["Cell.age"] == 2
     assert len(heap.all(Cell)) == COUNT - 40
     assert heap.all(Cell).e.numpy().tolist() == [5] * (COUNT - 40)
+
+
+def test_what_nothing_changes_is_watched_no_longer(
+    heap: oa.Heap, compiled: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But again as soon as something does, and then for longer."""
+    monkeypatch.setattr(population_sequence, "_STILL", 4)
+    monkeypatch.setattr(population_sequence, "_MANY", 64)
+    cells, _ = fill(heap)
+    made = plans(monkeypatch)
+    heap.new(Mark, 64, left=3)
+    with oa.capture() as ending:
+        oa.all(Cell).end()
+    cells[:10].e = -1
+    ending.run()
+    with oa.capture() as step:
+        oa.all(Mark).split()
+        oa.all(Cell).age()
+
+    def run(count: int) -> list[bool]:
+        """Whether cells are watched in each of the plans that so many runs make."""
+        before = len(made)
+        step.run(count)
+        return [CELL in plan.watched for plan in made[before:]]
+
+    assert run(8) == [True]
+    assert run(30) == [False]
+    cells = heap.all(Cell)
+    cells[:10].e = -1
+    ending.run()
+    assert run(32) == [True]
+    assert run(8) == [False]
+    assert len(heap.all(Cell)) == COUNT - 20
+    assert heap.all(Cell).e.numpy().tolist() == [78] * (COUNT - 20)
+
+
+def test_what_has_to_be_watched_stays_so(heap: oa.Heap, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no plan without that, runs do not come to look at the heap one by one."""
+    monkeypatch.setattr(population_sequence, "_STILL", 4)
+    monkeypatch.setattr(population_sequence, "_MANY", 64)
+    cells, _ = fill(heap)
+    heap.new(Mark, 64, left=3)
+    with oa.capture() as ending:
+        oa.all(Cell).end()
+    cells[:10].e = -1
+    ending.run()
+    with oa.capture() as step:
+        oa.all(Mark).split()
+        oa.all(Cell).age()
+    made, plan_of, one_by_one = plans(monkeypatch), population_sequence.plan_of, list[object]()
+
+    def planning(heap: oa.Heap, records: Any, watched: Any = (CELL,)) -> Any:
+        if CELL not in watched:
+            raise population_sequence.CannotPlanError
+        return plan_of(heap, records, watched)
+
+    monkeypatch.setattr(population_sequence, "plan_of", planning)
+    monkeypatch.setattr(capture, "_run_parts", lambda *given: one_by_one.append(given))
+    step.run(30)
+    assert [CELL in plan.watched for plan in made] == [True, True] and not one_by_one
+    assert heap.all(Cell).e.numpy().tolist() == [30] * (COUNT - 10)
 
 
 @pytest.mark.parametrize(("method", "levels"), [("reach", 0), ("stretch", 3)])
