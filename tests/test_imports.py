@@ -255,6 +255,7 @@ def add(cells: oa.Array[Cell], out: oa.Array[f32]):
     out[i] = cells[i].a + cells[i].b
 
 clustering.FEWEST_OBJECTS = clustering.FEWEST_THREADS = 64
+clustering.PATIENCE = 0.0
 looked, sample = [], clustering.sample
 clustering.sample = lambda *given: looked.append(given) or sample(*given)
 with oa.Heap(backend=InterpretedGpu(), capacity="64MiB"):
