@@ -21,7 +21,8 @@ from ..errors import ArgumentError, HeapError
 from ..model.layout import Layout
 from ..model.types import InlineType, array_form
 from ..model.values import to_host
-from .arrays import Array, elements_in
+from .array_memory import elements_in
+from .arrays import Array
 from .by_type import ByTypePlacement
 from .extents import SlabMemory
 from .field_values import position_of

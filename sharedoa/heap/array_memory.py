@@ -84,6 +84,13 @@ class ArrayStorage:
         return np.asarray(self)
 
 
+def elements_in(memory: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Bytes as elements that lie in memory as ``dtype``."""
+    if dtype.subdtype is None:
+        return memory.view(dtype)
+    return memory.view(dtype.base).reshape(-1, *dtype.shape)
+
+
 class _StorageReference(weakref.ref[ArrayStorage]):
     """Knows which storage it was a reference to."""
 

@@ -19,8 +19,8 @@ from ..model.types import ArrayType, Type
 from ..model.values import describe
 from . import dump_file
 from .array2 import Array2
-from .array_memory import ArrayStorage
-from .arrays import Array, elements_in
+from .array_memory import ArrayStorage, elements_in
+from .arrays import Array
 from .dump_contents import (
     Contents,
     Contradiction,

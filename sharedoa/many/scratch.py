@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..heap.array_memory import ArrayStorage
-from ..heap.arrays import Array, elements_in
+from ..heap.array_memory import ArrayStorage, elements_in
+from ..heap.arrays import Array
 from ..heap.heap import Heap
 from ..model.scalars import ScalarType, u8
 from ..model.types import Type

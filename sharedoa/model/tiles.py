@@ -21,6 +21,8 @@ from .record import Component, Header, Record, Scalar, scalar_parts, scalars
 
 _I32 = ir.IntType(32)
 _LANE_SHIFT, _WORD_SHIFT = LANES.bit_length() - 1, WORD.bit_length() - 1
+#: Bits of an offset in a tile that no object's first byte has.
+_OUTSIDE_OF_ROW = np.uint64(~(ROW_BYTES - WORD) % (1 << 64))
 
 
 def emit_scalar_address(builder: Any, begun: Any, object_address: Any, size: int) -> Any:
@@ -89,9 +91,14 @@ class Tiles:
         return None if inside % WORD or inside >= ROW_BYTES else tile * LANES + inside // WORD
 
     def slots(self, offsets: Addresses) -> tuple[Any, Any]:
-        tile, inside = np.divmod(offsets.view(np.int64), self.block_bytes)
-        nowhere = (inside & (WORD - 1) != 0) | (inside >= ROW_BYTES)
-        return tile * LANES + (inside >> _WORD_SHIFT), nowhere
+        # Unsigned and in place: with many it is half of the time.
+        offsets = offsets.view(np.uint64)
+        slots = offsets // np.uint64(self.block_bytes)
+        inside = offsets - slots * np.uint64(self.block_bytes)
+        nowhere = inside & _OUTSIDE_OF_ROW != 0
+        slots *= np.uint64(LANES)
+        slots += inside >> _WORD_SHIFT
+        return slots.view(np.int64), nowhere
 
     def span(self, first: int, last: int) -> tuple[int, int]:
         return first // LANES * self.block_bytes, (last // LANES + 1) * self.block_bytes
