@@ -1,14 +1,14 @@
 """Which launches of a captured step pack threads (``packing``).
 
 Once a step has run for a while, code for the other way is compiled beside it. Then its runs are
-compared: each launch that may pack is recorded both ways, apart from the others, and goes one way
-or the other, timed by the device, until all are decided.
+compared: each launch that may pack is made ready both ways, apart from the others, and goes one way
+or the other, timed by the device, until all are decided. To compare takes as long as a hundred runs
+of a short step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..backends.base import Backend, Recordable
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from .binding import Binding
     from .launch_sequence import RecordedLaunch
 
-_FIRST = 64
-"""Runs before the first comparison; there are twice as many before each next one."""
+_FIRST, _TIMES_LATER = 128, 4
+"""Runs before the first comparison, and how many times as many there are before each next one."""
 _UNTIL_COMPILED = 16
 """Runs between looks for whether code is there."""
 
@@ -104,22 +104,24 @@ class PackedSteps:
         return parts
 
     def run(self) -> bool:
-        """Run the step once. Whether all launches are decided, which is noted in them."""
+        """Run the step once. Whether all launches are decided, and some are to be bound anew."""
         assert self._parts is not None
         for part in self._parts:
             part.run(self._heap.backend)
         compared = [each for each in self._parts if isinstance(each, _Compared)]
         if any(each.verdict is None for each in compared):
             return False
+        changed = False
         for each in compared:
             assert each.verdict is not None
+            changed |= each.launch.packs != each.verdict.is_better
             each.launch.packs = each.verdict.is_better
         self.drop()
         self._wait_longer()
-        return True
+        return changed
 
     def _wait_longer(self) -> None:
-        self._runs, self._wait = 0, 2 * self._wait
+        self._runs, self._wait = 0, _TIMES_LATER * self._wait
         self._look_at = self._wait
 
 
@@ -140,19 +142,20 @@ class _Compared:
         self.launch = launch
         self.verdict: Verdict | None = None
         self._comparison = Comparison(usual)
-        self._ready: list[Any] = [None, None]
-        for binding in (usual, other):
-            launch.binding = binding
-            self._ready[binding.is_packed] = heap.backend.record(launch.prepared(heap))
+        program, backend = launch.program, heap.backend
+        #: What starts it without packed threads, and with them.
+        self._starts = [
+            backend.prepare(program.prepared(heap, each.unit, launch.geometry, launch.slots))
+            for each in sorted((usual, other), key=lambda binding: binding.is_packed)
+        ]
 
     def run(self, backend: Backend) -> None:
         if self.verdict is not None:
-            backend.replay(self._ready[self.verdict.is_better], 1)
+            self._starts[self.verdict.is_better]()
             return
         trial = self._comparison.trial
         side = int(trial.is_turn_of_variant)
-        start = partial(backend.replay, self._ready[side], 1)
-        self.verdict = self._comparison.run(side, 0, start, backend.timed)
+        self.verdict = self._comparison.run(side, 0, self._starts[side], backend.timed)
         trial.next_binding()
 
 

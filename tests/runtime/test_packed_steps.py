@@ -101,6 +101,7 @@ class _Clock(InterpretedGpu):
 def soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Comparisons begin after few runs, and are of few; nothing is compiled beside them."""
     monkeypatch.setattr(packed_steps, "_FIRST", 3)
+    monkeypatch.setattr(packed_steps, "_TIMES_LATER", 2)
     monkeypatch.setattr(packed_steps, "_UNTIL_COMPILED", 2)
     monkeypatch.setattr(policy, "pairs", 2)
     for kernel in KERNELS.values():
