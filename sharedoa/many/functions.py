@@ -74,12 +74,13 @@ def _where(operands: list[Any]) -> Any:
         )
     if shapes == {(0,)} or all(map(calls.is_for_numpy, given)):
         return _by_numpy(heap, operands)
-    chosen, *arrays = [_array(heap, *pair) for pair in zip(operands, types, strict=True)]
-    if not arrays:
+    chosen, *others = [_operand(heap, *pair) for pair in zip(operands, types, strict=True)]
+    if not others:
         return (selection.indices(chosen),)
     result = from_dtype(np.result_type(*(_weak(each) for each in operands[1:])))
     assert result is not None
-    return selection.choose(chosen, arrays[0], arrays[1], result)
+    left, right = others
+    return selection.choose(chosen, left, right, result)
 
 
 def _by_numpy(heap: Heap, operands: list[Any]) -> Any:
@@ -108,7 +109,8 @@ def _shape(operand: Any) -> tuple[int, ...]:
     return operand.shape if isinstance(operand, NumPyLike) else np.shape(operand)
 
 
-def _array(heap: Heap, operand: Any, dtype: np.dtype[Any]) -> Array:
+def _operand(heap: Heap, operand: Any, dtype: np.dtype[Any]) -> Any:
+    """An array of numbers, or a number for all elements."""
     type = from_dtype(dtype)
     assert type is not None
     if isinstance(operand, NumPyLike):
@@ -117,7 +119,8 @@ def _array(heap: Heap, operand: Any, dtype: np.dtype[Any]) -> Array:
                 "oa.where is given arrays of two heaps", "copy one over with oa.array(...)"
             )
         return calls.array_of(operand, type)
-    return heap.array_of(type, np.atleast_1d(np.asarray(operand, dtype)))
+    given = np.asarray(operand, dtype)
+    return heap.array_of(type, given) if given.ndim else dtype.type(operand)
 
 
 @filling_new_memory()

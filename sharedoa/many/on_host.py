@@ -40,7 +40,7 @@ _INDEX_MASK = np.uint64((1 << _INDEX_BITS) - 1)
 def reduced(values: Values, name: str, total: ScalarType) -> Any:
     """One number for at least one element, of type ``total`` or an index."""
     if name in ("sum", "mean") and total.is_float:
-        return _sum_of_floats(values.astype(total.dtype, copy=False))
+        return _sum_of_floats(values, total.dtype)
     pieces = _cut(values, 1, _WORTH_THREADS)
     found = _by_threads(lambda piece: _of_piece(piece, name), pieces)
     if len(pieces) == 1:
@@ -73,15 +73,14 @@ def of_few(name: str, letter: str) -> Callable[[Values], Any]:
     found = _BY_NUMPY.get(name)
     if name == "mean":
         total = dtype if dtype.kind == "f" else np.dtype(np.float64)
-        return lambda values: total.type(
-            without_sign(_sum_of_floats(values.astype(total, copy=False))) / len(values)
-        )
+        return lambda values: total.type(without_sign(_sum_of_floats(values, total)) / len(values))
     if dtype.kind != "f" or name not in ("sum", "min", "max"):
         assert found is not None
         return found
-    of = _sum_of_floats if name == "sum" else found
-    assert of is not None
-    return lambda values: without_sign(of(values))
+    if name == "sum":
+        return lambda values: without_sign(_sum_of_floats(values, dtype))
+    assert found is not None
+    return lambda values: without_sign(found(values))
 
 
 def finished(found: Any, name: str, count: int) -> Any:
@@ -100,24 +99,33 @@ def without_sign(found: Any) -> Any:
 _ZEROS = {np.dtype(each): np.dtype(each).type(0) for each in "fd"}
 
 
-def _sum_of_floats(values: Values) -> Any:
-    """What ``reduction_plan`` makes of the sum of floats."""
+def _sum_of_floats(values: Values, dtype: np.dtype[Any]) -> Any:
+    """What ``reduction_plan`` makes of the sum of numbers as floats of this type."""
     values = np.ascontiguousarray(values)
     while True:
-        totals = np.empty(-(-len(values) // reduction.PIECE), values.dtype)
+        totals = np.empty(-(-len(values) // reduction.PIECE), dtype)
         pieces = _cut(values, reduction.PIECE, _WORTH_THREADS)
         if len(pieces) == 1:
-            add_pieces(values, totals)
+            _add_pieces(values, totals)
         else:
             each = len(pieces[0]) // reduction.PIECE
             starts = range(0, len(totals), each)
             _by_threads(
-                lambda of: add_pieces(*of),
+                lambda of: _add_pieces(*of),
                 [(p, totals[at : at + each]) for p, at in zip(pieces, starts, strict=True)],
             )
         if len(totals) == 1:
             return totals[0]
         values = totals
+
+
+def _add_pieces(values: Values, totals: Values) -> None:
+    if values.dtype == totals.dtype:
+        add_pieces(values, totals)
+        return
+    each = _PIECE // reduction.PIECE
+    for place, some in enumerate(_small(values)):
+        add_pieces(some.astype(totals.dtype), totals[place * each : (place + 1) * each])
 
 
 def sort(values: Values) -> None:

@@ -3,45 +3,64 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
+
+import numpy as np
 
 from ..heap.arrays import Array
 from ..model.functions import DeviceFunction
 from ..model.intrinsics import grid
-from ..model.scalars import ScalarType, i64, u64
+from ..model.scalars import ScalarType, from_dtype, i64
 from ..runtime.kernel import Kernel, kernel
 from .operators import operator
 from .scan import scan
 from .scratch import first_of, scratch
 
 
-def choose(condition: Array, left: Array, right: Array, type: ScalarType) -> Array:
+def choose(condition: Any, left: Any, right: Any, type: ScalarType) -> Array:
     """Element i of ``left`` where that of ``condition`` is not 0, else of ``right``, as ``type``.
-    Each has as many elements as the longest one, or one for all."""
-    length = max(map(len, (condition, left, right)))
-    result = scratch(condition._heap, type, length)
-    of = [each.__sharedoa_element__ for each in (condition, left, right)]
-    steps = (int(len(each) > 1) for each in (condition, left, right))
-    _choose(*of, type)[length](condition, left, right, *steps, result)
+    Each is an array, all as long, or one of NumPy's numbers for all; at least one is an array."""
+    given = condition, left, right
+    first = next(each for each in given if isinstance(each, Array))
+    result = scratch(first._heap, type, len(first))
+    operands: list[Any] = []
+    of: list[Any] = []
+    for each in given:
+        array, number = (each, _NOTHING) if isinstance(each, Array) else (first, each)
+        operands += [array, number]
+        of += [array.__sharedoa_element__, from_dtype(number.dtype), array is each]
+    _choose(*of, type)[len(first)](*operands, result)
     return result
 
 
+_NOTHING = np.int64(0)
+
+
 @cache
-def _choose(C: ScalarType, A: ScalarType, B: ScalarType, T: ScalarType) -> Kernel:
+def _choose(
+    C: ScalarType, D: ScalarType, has_condition: bool,
+    L: ScalarType, M: ScalarType, has_left: bool,
+    R: ScalarType, N: ScalarType, has_right: bool,
+    T: ScalarType,
+) -> Kernel:  # fmt: skip
+    """Of arrays and numbers, of each of which it has one. Elements of both arrays are read,
+    whichever is chosen, so that processors read several at once."""
+
     @kernel
     def kernel_choose(
         condition: Array[C],
-        left: Array[A],
-        right: Array[B],
-        of_condition: u64,
-        of_left: u64,
-        of_right: u64,
+        test: D,
+        left: Array[L],
+        one: M,
+        right: Array[R],
+        other: N,
         result: Array[T],
     ) -> None:
-        i = u64(grid(1))
-        if condition[i * of_condition] != C(0):
-            result[i] = T(left[i * of_left])
-        else:
-            result[i] = T(right[i * of_right])
+        i = grid(1)
+        is_left = condition[i] != C(0) if has_condition else test != D(0)
+        of_left = T(left[i]) if has_left else T(one)
+        of_right = T(right[i]) if has_right else T(other)
+        result[i] = of_left if is_left else of_right
 
     return kernel_choose
 

@@ -3,6 +3,7 @@ does, and takes it where there is something to look at."""
 
 from __future__ import annotations
 
+import itertools
 import threading
 from typing import Any
 
@@ -14,6 +15,9 @@ from sharedoa import f32, f64, i8, i32, u64
 from sharedoa.errors import ArgumentError, HeapError
 from sharedoa.many import calls, few, functions
 from sharedoa.model.scalars import boolean
+from tests.codegen.interpreted import InterpretedGpu
+
+from .small import small_sizes
 
 ALL = ("sum", "mean", "min", "max", "any", "all", "argmin", "argmax", "cumsum", "argsort")
 
@@ -78,6 +82,25 @@ def test_numbers_that_have_no_type() -> None:
                     oa.where(array, array, number)
         found = oa.where(array, (1 << 64) - 1, oa.array(u64, [0]))
         assert found.dtype == np.uint64 and found[0] == (1 << 64) - 1
+
+
+@pytest.mark.parametrize("backend", ["cpu", "python", "ptx"])
+def test_choices_of_arrays_and_numbers(backend: str) -> None:
+    """By NumPy and by kernels, each operand of a type of its own."""
+    device: Any = InterpretedGpu() if backend == "ptx" else backend
+    with small_sizes(), oa.Heap(backend=device, capacity="64MiB"):
+        condition, left, right = numbers(i8, 70) // 50, numbers(i32, 70), numbers(f32, 70)
+        given = [oa.array(i8, condition), oa.array(i32, left), oa.array(f32, right)]
+        plain = [condition, left, right]
+        for are_arrays in itertools.product((True, False), repeat=3):
+            if not any(are_arrays):
+                continue
+            some = [*zip(given, plain, are_arrays, (True, 7, 0.5), strict=True)]
+            found = oa.where(
+                *(array if is_array else number for array, _, is_array, number in some)
+            )
+            chosen = np.where(*(one if is_array else number for _, one, is_array, number in some))
+            assert bits(found) == bits(chosen), are_arrays
 
 
 @pytest.mark.parametrize("backend", ["cpu", "python"])

@@ -83,6 +83,16 @@ def test_sums_of_floats_follow_the_tree(threads: None, monkeypatch: pytest.Monke
     assert on_host.reduced(np.arange(5), "mean", f64) == 10
 
 
+def test_sums_of_integers_as_floats() -> None:
+    """Converted a piece at a time, they come to what they would all at once."""
+    piece = on_host._PIECE
+    given = np.random.default_rng(2).integers(-(2**62), 2**62, 2 * piece + 9000)
+    for length in (1, piece - 1, piece, piece + 1, 2 * piece, len(given)):
+        some = given[:length]
+        found = on_host._sum_of_floats(some, np.dtype(np.float64))
+        assert found == on_host._sum_of_floats(some.astype(np.float64), np.dtype(np.float64))
+
+
 def test_sums_of_floats_at_full_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """As NumPy adds up rows, and halves of columns."""
     lanes, piece = reduction.LANES, reduction.PIECE
@@ -100,7 +110,7 @@ def test_sums_of_floats_at_full_size(monkeypatch: pytest.MonkeyPatch) -> None:
                     left, right = np.split(columns, 2, axis=1)
                     columns = left + right
                 level = columns[:, 0]
-            assert on_host._sum_of_floats(given[:length]) == level[0], length
+            assert on_host._sum_of_floats(given[:length], given.dtype) == level[0], length
 
 
 @pytest.mark.parametrize("unusual", [-0.0, -np.nan])

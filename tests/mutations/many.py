@@ -238,6 +238,18 @@ MUTATIONS = (
         ("tests/many/test_on_host.py::test_what_a_thread_raises",),
     ),
     Mutation(
+        "the first piece of numbers that are converted", "sharedoa/many/on_host.py",
+        "totals[place * each : (place + 1) * each])", "totals[: each])",
+        "a mean of integers is of the last 64 Ki alone, and of what lay in memory",
+        ("tests/many/test_on_host.py::test_sums_of_integers_as_floats",),
+    ),
+    Mutation(
+        "a number that is taken for an array", "sharedoa/many/selection.py",
+        "from_dtype(number.dtype), array is each]", "from_dtype(number.dtype), True]",
+        "oa.where chooses elements of the first array instead of a number",
+        ("tests/many/test_few.py::test_choices_of_arrays_and_numbers",),
+    ),
+    Mutation(
         "native sums without the last row", "sharedoa/many/float_sums.py",
         "  %last = urem i64 %size, {lanes}", "  %last = and i64 %size, {lanes}",
         "numbers of a row that is not whole are not in a sum of floats", _TREE,
