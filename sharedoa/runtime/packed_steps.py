@@ -67,6 +67,8 @@ class PackedSteps:
                 self._tasks = [_submit(self._heap, each) for each in dict.fromkeys(may)]
             if any(task.is_pending for task in self._tasks):
                 return []
+            if any(task.is_dropped or task.failure is not None for task in self._tasks):
+                may = []  # the step goes on as it is
         self._tasks = None
         ways: dict[RecordedLaunch, _Compared] = {}
         others = []

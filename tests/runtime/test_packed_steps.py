@@ -244,3 +244,21 @@ def test_a_step_that_ends_objects_is_not_compared() -> None:
         step.run(20)
         assert len(backend.launched["leave"]) == 20 and not backend.timed_launches
         assert all(each is None for each in world.cells.agent)
+
+
+def test_a_step_goes_on_where_code_for_comparisons_cannot_be_compiled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(*given: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(packed_steps, "make_beside", fails)
+    backend = _Clock()
+    with knobs.scope(background=True, fuse="0"), oa.Heap(backend=backend, capacity="64MiB") as heap:
+        world = _World(heap)
+        step = world.step()
+        for _ in range(20):
+            step.run()
+            assert background.wait(60)
+        assert not backend.timed_launches
+        assert world.state() == _state_after(20)
