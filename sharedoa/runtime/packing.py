@@ -139,7 +139,10 @@ class Packing:
                 )
             if not self._task.is_done:
                 return
-            self._task = None
+            failure, self._task = self._task.failure, None
+            if failure is not None:  # launches go on as they are
+                self._decide(program, Verdict(self._is_on, 0.0))
+                return
         self._comparison = Comparison(binding)
         program.bind_next(None)
 

@@ -102,6 +102,13 @@ MUTATIONS = (
         (f"{_OF_STEPS}::test_each_launch_goes_the_quicker_way",),
     ),
     Mutation(
+        "code for comparisons that cannot be compiled", _CHOICE,
+        "if failure is not None:",
+        "if False:",
+        "a launch fails as code failed that it does not need",
+        (f"{_TESTS}::test_launches_go_on_where_code_for_comparisons_cannot_be_compiled",),
+    ),
+    Mutation(
         "steps that run long at once", _STEPS,
         "return max(1, self._look_at - self._runs)",
         "return 1 << 60",

@@ -12,7 +12,7 @@ import pytest
 import sharedoa as oa
 from sharedoa import i32
 from sharedoa.backends.base import KernelLaunch
-from sharedoa.runtime import knobs, packing
+from sharedoa.runtime import background, knobs, packing
 from sharedoa.runtime.kernel import Kernel
 from sharedoa.runtime.packing import Packing
 from sharedoa.runtime.specialisation import policy
@@ -292,4 +292,20 @@ def test_small_launches_are_not_compared(at_once: None) -> None:
     _pack(False)
     with oa.Heap(backend=backend, capacity="64MiB") as heap:
         assert not any(_launches(backend, heap, 20))
+    assert not backend.compared
+
+
+def test_launches_go_on_where_code_for_comparisons_cannot_be_compiled(
+    at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*given: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(packing, "make_beside", fails)
+    backend = _Clock((1.0, 0.5))
+    _pack(False)
+    with knobs.scope(background=True), oa.Heap(backend=backend, capacity="64MiB") as heap:
+        for _ in range(3 * packing._UNTIL_COMPILED):
+            _launches(backend, heap, 1)
+            assert background.wait(60)
     assert not backend.compared
