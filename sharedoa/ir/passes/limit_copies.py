@@ -3,7 +3,7 @@
 Threads of a warp whose objects have different classes run one method after the other, and other
 warps are in other methods meanwhile. What all of these repeat should fit into the cache of
 instructions of a multiprocessor. ptxas, which sees one loop of 256 rounds, writes out all of them:
-8 methods take twice as long as they must then, 32 methods 15 times (docs/performance/auto.md).
+8 methods take twice as long as they must then, 32 methods 15 times (docs/lab-notes.md).
 Loops that are to be limited get the attribute ``copies``.
 """
 
