@@ -44,6 +44,8 @@ one before any is looked at again: a look may take as long as hundreds of steps.
 _WORTHWHILE = 0.85
 """Of what a class costs if all of its fields have rows, clusters must cost less than this part: not
 everything that takes time is memory, and addresses in clusters take instructions."""
+_LEAST_PART = 0.02
+"""Of what all classes cost that clusters of one must spare."""
 _AT_FIRST, _LATER = 0.7, 0.9
 """The same, of what it costs now, when a program is looked at first, and again: each time what uses
 the class is compiled anew."""
@@ -197,21 +199,24 @@ def _choose(heap: Heap, programs: _Programs, seen: Sequence[Launched]) -> None:
     were looked at: in rows, or in clusters that cost less than a part of what there is now, or is
     planned. A program that has been launched once when one of these is looked at later was a
     preparation."""
-    layout, clusters = heap.layout, planned_clusters.coming(heap)
+    clusters = planned_clusters.coming(heap)
+    every = [known for launched in programs.values() for known in launched.values()]
+    choices = {
+        cls: _choice(heap, cls, every, seen)
+        for cls in {cls: None for k in every for cls in k.costs}
+    }
+    costs = {cls: choice.cost(clusters.of(cls)) for cls, choice in choices.items()}
+    spared = _LEAST_PART * sum(costs.values())
     for cls in {cls: None for each in seen for cls in each.costs}:
-        launches = max(each.launches for each in seen if cls in each.costs)
+        if costs[cls] < spared:
+            continue
+        launches, choice = _most_launches(seen, cls), choices[cls]
         least = _LATER if launches >= LAUNCHES else _AT_FIRST
-        costs = [
-            (known.costs[cls], float(known.launches))
-            for launched in programs.values()
-            for known in launched.values()
-            if cls in known.costs and LAUNCHES * known.launches > launches
-        ]
-        choice = Choice(layout, cls, costs)
         best = choice.best()
-        if choice.cost(best) > _WORTHWHILE * choice.cost(()):
+        cost = choice.cost(best)
+        if cost > _WORTHWHILE * choice.cost(()):
             clusters = clusters.replace(cls, ())
-        elif choice.cost(best) < least * choice.cost(clusters.of(cls)):
+        elif cost < least * costs[cls] and cost < costs[cls] - spared:
             clusters = clusters.replace(cls, best)
     latest = max(each.launches for each in seen)
     over = [
@@ -220,3 +225,16 @@ def _choose(heap: Heap, programs: _Programs, seen: Sequence[Launched]) -> None:
         if LAUNCHES * sum(known.launches for known in launched.values()) <= latest
     ]
     planned_clusters.rearrange(heap, clusters, over)
+
+
+def _choice(
+    heap: Heap, cls: ClassType, every: Sequence[Launched], seen: Sequence[Launched]
+) -> Choice:
+    launches = _most_launches(seen, cls)
+    used = [known for known in every if cls in known.costs]
+    later = [known for known in used if LAUNCHES * known.launches > launches]
+    return Choice(heap.layout, cls, [(each.costs[cls], float(each.launches)) for each in later])
+
+
+def _most_launches(seen: Sequence[Launched], cls: ClassType) -> int:
+    return max((each.launches for each in seen if cls in each.costs), default=0)

@@ -247,7 +247,7 @@ MUTATIONS = (
     ),
     Mutation(
         "preparations count for good", "sharedoa/runtime/clustering.py",
-        " and LAUNCHES * known.launches > launches", "",
+        "used if LAUNCHES * known.launches > launches]", "used]",
         "objects stay as their first launch wanted them",
         ("tests/runtime/test_clustering.py::test_preparations_do_not_count_later",),
     ),
@@ -260,6 +260,12 @@ MUTATIONS = (
         "looks that were put off are forgotten", "sharedoa/runtime/clustering.py",
         "return self.is_put_off or self.looked_at < LAUNCHES", "return self.launches < LAUNCHES",
         "objects stay as the first launch wanted them", _PART_OF_THE_TIME,
+    ),
+    Mutation(
+        "clusters that spare next to nothing", "sharedoa/runtime/clustering.py",
+        "spared = _LEAST_PART * sum(costs.values())", "spared = 0.0",
+        "all that uses a class is compiled anew for a thousandth of the time",
+        ("tests/runtime/test_clustering.py::test_what_is_little_of_all_stays_as_it_is",),
     ),
     Mutation(
         "threads that come later", "sharedoa/runtime/clustering.py",

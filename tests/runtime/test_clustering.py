@@ -224,6 +224,32 @@ def test_preparations_do_not_count_later(heap: oa.Heap, times: int) -> None:
     assert out.numpy()[:64].tolist() == [clustering.LAUNCHES * 7.5] * 64
 
 
+class Seldom(oa.Object):
+    a: f32
+    b: f32
+    c: f32
+    d: f32
+
+
+@oa.kernel
+def visit(some: oa.Array[Seldom], out: oa.Array[f32]):
+    i = oa.grid(1)
+    out[i] += some[i].a + some[i].b + some[i].c + some[i].d
+
+
+@pytest.mark.parametrize("others", [False, True])
+def test_what_is_little_of_all_stays_as_it_is(heap: oa.Heap, others: bool) -> None:
+    """All that uses it would be compiled anew."""
+    if others:
+        cells = fill(heap, count=16 * COUNT)
+        for _ in range(clustering.LAUNCHES):
+            prepare[16 * COUNT](cells)
+    some, out = heap.new(Seldom, COUNT, a=1, b=2, c=3, d=4)[SOME], heap.zeros(COUNT, f32)
+    visit[64](some, out)
+    assert heap.layout.clusters.of(Seldom.__sharedoa__) == (() if others else (FOUR,))
+    assert out.numpy()[:64].tolist() == [10.0] * 64
+
+
 class Other(oa.Object):
     a: f32
 
