@@ -208,7 +208,12 @@ class Specialisation:
                 lambda task: _make(program, unit, known, constants), background.Urgency.CONSTANTS
             )
         watch.left = min(watch.left, _LAUNCHES_BETWEEN_LOOKS)
-        return watch.task is not None and watch.task.is_done
+        task = watch.task
+        if task is not None and task.failure is not None:  # launches go on as they are
+            self._refused.add(constants)
+            self._watch = None
+            return False
+        return task is not None and task.is_done
 
     def _note_changes(self, places: Sequence[int]) -> None:
         """These were taken for constants, and have changed."""

@@ -28,6 +28,14 @@ _OF_STRUCTS = (
 )
 
 MUTATIONS = (
+    Mutation(
+        "variants that cannot be compiled", "sharedoa/runtime/specialisation.py",
+        "if task is not None and task.failure is not None:",
+        "if task is None:",
+        "a launch fails as code failed that it does not need",
+        ("tests/runtime/test_specialised_launches.py::"
+         "test_launches_go_on_where_a_variant_cannot_be_compiled",),
+    ),
     # ---------------------------------------------------------------- arguments
     Mutation(
         "calls that nobody declared", _PASS,

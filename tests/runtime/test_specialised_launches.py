@@ -470,3 +470,19 @@ def test_random_histories(seed: int, heap: oa.Heap, compiled: list[Job]) -> None
             numbers[COUNT](out, *values)
             assert out.numpy().tobytes() == oracle(*values).tobytes(), (step, values)
     assert len(compiled) <= 2 + 2 * MOST_VARIANTS
+
+
+def test_launches_go_on_where_a_variant_cannot_be_compiled(
+    heap: oa.Heap, compiled: list[Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*given: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(specialisation, "_make", fails)
+    out = heap.zeros(COUNT, i64)
+    with knobs.scope(background=True):
+        for _ in range(100):
+            ways[COUNT](out, 5)
+            assert background.wait()
+    assert out.numpy().tolist() == [10 * i for i in range(COUNT)]
+    assert constants(compiled) == [{}]
