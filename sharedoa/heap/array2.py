@@ -14,8 +14,10 @@ from ..model.classes import ClassType
 from ..model.type_names import T_co
 from ..model.types import ReferenceType, array_form
 from ..model.values import to_host
+from . import hooks
 from .arrays import Array, ObjectArray
 from .conversion import block
+from .numpy_like import is_traced
 from .placement import Change, References, Values
 
 if TYPE_CHECKING:
@@ -109,6 +111,8 @@ class Array2(Array[T_co]):
             return found.reshape(self._rows, self._columns, *found.shape[1:])
         if _is_one(key):
             return self[key[0]][self._column(key[1])]
+        if is_traced(self):
+            return hooks.traced_element(self, key)
         found = self._values()[key]
         if not isinstance(found, np.ndarray):
             return to_host(self.__sharedoa_element__, found, self._heap)

@@ -17,7 +17,7 @@ from ..model.reference import ReferenceEncoding
 from .parallel import in_chunks
 from .pieces import PieceFields
 from .placement import Change, FieldPath, Fields, References, Values
-from .regions import Region
+from .regions import Region, has_repeated
 from .residency import BLOCK, Residency
 from .run import Run, run_of_slots
 from .transfer import Column, Transfer
@@ -247,6 +247,22 @@ class RegionSelection:
                 change(part.region.field(path)[part.slots], part.where)
             else:
                 _work_on(part, part.region.arrangement.record.size, change_copy)
+
+    def add(self, path: FieldPath, values: Values) -> None:
+        """Add to a field, to that of an object as often as it is here. In the memory of the host
+        alone."""
+        with self._access:
+            for part in self.parts:
+                field, slots, given = part.region.field(path), part.slots, values[part.where]
+                if not isinstance(slots, slice) and has_repeated(slots):
+                    slots, places = np.unique(slots, return_inverse=True)
+                    summed = np.zeros((len(slots), *given.shape[1:]), given.dtype)
+                    np.add.at(summed, places, given)
+                    given = summed
+                now = field[slots]
+                np.add(now, given, out=now)
+                if not part.is_view:
+                    field[slots] = now
 
     @cached_property
     def _may_repeat(self) -> bool:

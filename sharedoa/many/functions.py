@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import ArgumentError, EmptyError
 from ..heap import hooks
+from ..heap.array2 import Array2
 from ..heap.arrays import Array, FieldView
 from ..heap.heap import Heap
 from ..heap.numpy_like import NumPyLike, is_traced, refuse_traced
@@ -170,6 +171,8 @@ def _combined(function: Any, values: Any, what: str) -> tuple[Array, Type]:
         )
     if isinstance(values, FieldView):
         values = calls.array_of(values, calls.number_type(values, what))
+    elif isinstance(values, Array2):  # row by row, as of a field that has several numbers
+        values = values._flat
     element: Type = values.__sharedoa_element__
     signature = function.signature
     if [*signature.types, signature.result] != [element] * 3:

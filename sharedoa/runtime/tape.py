@@ -566,8 +566,7 @@ def _add(source: FieldView | Array, adjoint: np.ndarray[Any, Any]) -> None:
     if isinstance(source, Array):
         adjoints_of(source._heap).of_array(source)[...] += adjoint
         return
-    selection = adjoints_of(source._heap).mirrored(source._selection)
-    selection.change(source.path, lambda values, where: np.add(values, adjoint[where], out=values))
+    adjoints_of(source._heap).mirrored(source._selection).add(source.path, adjoint)
 
 
 def tape(*, checkpoints: int | None = None) -> Tape:

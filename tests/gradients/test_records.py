@@ -80,6 +80,51 @@ def test_squares_of_views() -> None:
     assert nodes.mass.square().tolist() == [1.0, 4.0, 9.0]  # and outside of tapes
 
 
+class Heavy(Node):
+    pass
+
+
+@pytest.mark.parametrize("layout", ["aos", "tile"])
+@pytest.mark.parametrize(
+    "order", [[0, 0, 1], [2, 1, 0, 1, 2, 2], [4, 0, 4, 1, 0], [0, 1, 2, 0, 1, 2]]
+)
+def test_views_with_an_object_twice(layout: str, order: list[int]) -> None:
+    weights = 1.0 + np.arange(len(order))
+    counts = np.bincount(order, weights, 5)
+    with oa.Heap(backend="cpu", layout=layout, capacity="64MiB"):
+        nodes = oa.concat(oa.new(Node, 3, mass=2.0), oa.new(Heavy, 2, mass=2.0))
+        nodes.pos = np.ones((5, 2))
+        some = nodes[order]
+        with oa.tape() as tape:
+            oa.all(Node).move(0.5)
+            loss = (some.pos[:, 1] * weights).sum() + (some.mass * weights).sum()
+        tape.backward(loss)
+        np.testing.assert_array_equal(nodes.grad.pos, np.stack([0 * counts, 2.0 * counts], axis=1))
+        np.testing.assert_array_equal(nodes.grad.mass, 1.5 * counts)
+        tape.zero()
+        tape.backward(some.mass, weights)
+        np.testing.assert_array_equal(nodes.grad.mass, counts)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        np.s_[:, 1], np.s_[::-1], np.s_[1:, ::2], np.s_[[0, 0, 2]], np.s_[[0, 0, 1], [1, 1, 2]],
+        np.array([True, False, True]), np.s_[...], np.s_[:, [1, 1]], np.s_[1:],
+    ],
+    ids=str,
+)  # fmt: skip
+def test_parts_of_arrays_of_two_dimensions(key: Any) -> None:
+    values = np.arange(12.0).reshape(3, 4)
+    array, expected = oa.array(f64, values), np.zeros((3, 4))
+    np.add.at(expected, key, 2.0 * values[key])
+    with oa.tape() as tape:
+        part = array[key]
+        loss = (part * part).sum()
+    tape.backward(loss)
+    np.testing.assert_array_equal(oa.grad(array), expected)
+
+
 def test_a_choice_by_where() -> None:
     nodes = oa.new(Node, 3, pos=TARGET, mass=WEIGHTS)
     with oa.tape() as tape:

@@ -409,6 +409,9 @@ def test_functions_of_the_user(small_tree: None, backend: str) -> None:
         assert [(each.scale, each.shift) for each in oa.scan(then, maps)] == before
         assert oa.reduce(sum32, oa.zeros(0, f32), 3.0) == 3.0
         assert len(oa.scan(sum32, oa.zeros(0, f32))) == 0
+        rows = oa.array(f32, np.arange(6, dtype=np.float32).reshape(2, 3))
+        assert oa.scan(sum32, rows).numpy().tolist() == [0, 1, 3, 6, 10, 15]
+        assert oa.reduce(sum32, rows) == 15
 
 
 def test_the_first_element_for_the_host(small_tree: None) -> None:

@@ -15,6 +15,22 @@ _MANY = "tests/gradients/test_many.py"
 
 MUTATIONS = (
     Mutation(
+        "what was read of an object twice counts once",
+        "sharedoa/heap/region_selection.py",
+        "                if not isinstance(slots, slice) and has_repeated(slots):\n",
+        "                if False:\n",
+        "the gradient of a loss of a view with an object twice is too small",
+        ("tests/gradients/test_records.py::test_views_with_an_object_twice",),
+    ),
+    Mutation(
+        "parts of arrays of two dimensions are constant",
+        "sharedoa/heap/array2.py",
+        "        if is_traced(self):\n            return hooks.traced_element(self, key)\n",
+        "",
+        "a loss of a column has no gradient",
+        ("tests/gradients/test_records.py::test_parts_of_arrays_of_two_dimensions",),
+    ),
+    Mutation(
         "objects side by side have no storage to ask for",
         "sharedoa/heap/run.py",
         "    _storage = None  # as of an array without elements\n",
