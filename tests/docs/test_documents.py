@@ -68,12 +68,14 @@ def test_readme(number, tmp_path):
     assert run(programs("README.md")[number], tmp_path)
 
 
-def test_first_program_is_short_and_right(tmp_path):
+def test_first_program_is_short_and_prints_what_stands_below_it(tmp_path):
     first = programs("README.md")[0]
     assert len([line for line in first.splitlines() if line]) <= 20
-    total, areas = run(first, tmp_path).splitlines()
-    # The mean of pi r^2 for r uniform in [0, 1) is pi / 3.
-    assert float(total) == pytest.approx(500_000 * (3.1415927 / 3 + 4), rel=0.01)
+    printed = run(first, tmp_path)
+    assert f"```\n{printed}```" in (ROOT / "README.md").read_text()
+    total, areas = printed.replace(",", "").splitlines()
+    # The mean of pi r^2 for r uniform in [0, 1] is pi / 3.
+    assert float(total) == pytest.approx(500_000 * (3.1415927 / 3 + 4), rel=1e-5)
     alone, with_others = map(float, areas.split())
     assert alone == with_others == pytest.approx(314.15927)
 
