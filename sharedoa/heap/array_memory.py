@@ -233,17 +233,20 @@ class ArrayMemory:
                 block = self._unheld[address]
                 is_like = block.size == size and block.element is element
                 if is_like and block.storage() is None and block.is_for_others:
+                    # First: who is interrupted leaves it as it was.
+                    storage = self._storage(block)
                     self._forget(address)
                     self.made[element] += 1
-                    return self._storage(block)
+                    return storage
         return None
 
     def _note_dropped(self) -> None:
         while self._dropped:
-            address = self._dropped.popleft().address
+            address = self._dropped[0].address
             self._left.discard(address)  # somebody had it since
             if address in self._blocks:
                 self._unheld[address] = self._blocks[address]
+            self._dropped.popleft()  # last: who is interrupted does it again
 
     @property
     def has_left(self) -> bool:
@@ -258,8 +261,8 @@ class ArrayMemory:
 
     def _forget(self, address: int) -> None:
         """Nobody waits any more for what happens to it."""
-        del self._unheld[address]
         self._left.discard(address)
+        del self._unheld[address]
 
     def unheld(self) -> dict[int, int]:
         """The arrays that no Python object holds any more: bytes by address."""

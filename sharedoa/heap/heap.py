@@ -24,6 +24,7 @@ from ..model.object import (
     shared_type,
 )
 from ..model.reference import ReferenceEncoding
+from ..model.scalars import ScalarType
 from ..model.types import InlineType, ReferenceType, Type
 from ..model.values import convert, to_host
 from . import new_arrays, one_field, one_object
@@ -397,6 +398,12 @@ class Heap(HeapOfLaunches):
         size = length * self.layout.dtype(element).itemsize
         if size == 0:
             return None
+        if not zeros and isinstance(element, ScalarType):
+            # Signals may come meanwhile: to hold them back takes as long as the rest.
+            with self.lock.plain:
+                found = self.memory.at_hand(size, element)
+            if found is not None:
+                return found
         with self.lock:
             storage = self.memory.new_array(size, element, zeros)
             storage.known = self.known_now()

@@ -208,10 +208,6 @@ class HeapMemory:
 
     def new_array(self, size: int, element: Type, zeros: bool = True) -> ArrayStorage:
         """``size`` bytes for an array, of ``zeros`` or anything. Raises HeapError."""
-        if not zeros and isinstance(element, ScalarType):
-            found = self._at_hand(size, element)
-            if found is not None:
-                return found
         if self._arrays.has_left:  # for arrays that are not like this one
             self._note_freed(self._arrays.free_left())
         what = f"an array of {element!r}"
@@ -223,7 +219,7 @@ class HeapMemory:
                 self._collect_when_idle()
         return self.with_room(what, lambda: self._arrays.new(size, element, zeros))
 
-    def _at_hand(self, size: int, element: ScalarType) -> ArrayStorage | None:
+    def at_hand(self, size: int, element: ScalarType) -> ArrayStorage | None:
         """Memory of numbers that were dropped: launches that use it come before those that its new
         user asks for. Not where others wait to be launched."""
         arrays = self._arrays

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..model.functions import DeviceFunction
 from ..model.scalars import from_dtype
 from ..model.types import Type
 from ..model.values import describe, to_host
-from . import calls, few, selection
+from . import calls, few, plans, selection
 from . import scan as scans
 from .operators import same
 from .scratch import first_of
@@ -52,6 +53,8 @@ def where(condition: Any, left: Any = _NOTHING, right: Any = _NOTHING) -> Any:
             "oa.where is given one of two choices", "write oa.where(condition, left, right)"
         )
     found = few.where(operands)
+    if found is NotImplemented:
+        found = selection.again(operands)
     return found if found is not NotImplemented else _where(operands)
 
 
@@ -80,8 +83,11 @@ def _where(operands: list[Any]) -> Any:
         return (selection.indices(chosen),)
     result = from_dtype(np.result_type(*(_weak(each) for each in operands[1:])))
     assert result is not None
-    left, right = others
-    return selection.choose(chosen, left, right, result)
+    choice = partial(selection.Choice, (chosen, *others), result)
+    kind = selection.kind_of(operands)
+    if kind is None or not heap.backend.target.is_device:
+        return choice()(chosen, *others)
+    return plans.planned(*kind, choice, chosen, *others)
 
 
 def _by_numpy(heap: Heap, operands: list[Any]) -> Any:

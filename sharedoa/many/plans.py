@@ -42,16 +42,23 @@ def of_row(name: str, element: ScalarType, length: int) -> Hashable:
 def again(values: NumPyLike, name: str) -> Any:
     """``values.name()`` by the plan that an earlier call has left; NotImplemented where there is
     none, or more has to be looked at. To look at everything takes longer than some launches."""
-    if type(values) is not Array or recording.get() is not None or taping:
+    if type(values) is not Array:
         return NotImplemented
     element = values.__sharedoa_element__
     if not isinstance(element, ScalarType):
         return NotImplemented
-    plans, key = values._heap.plans, of_row(name, element, values._length)
+    return by_ready(values._heap, of_row(name, element, values._length), values)
+
+
+def by_ready(heap: Heap, key: Hashable, *given: Any) -> Any:
+    """``planned`` where there is such a plan, and nobody records; else NotImplemented."""
+    if recording.get() is not None or taping:
+        return NotImplemented
+    plans = heap.plans
     plan = plans.pop(key, None)
     if plan is None:
         return NotImplemented
-    found = plan(values)
+    found = plan(*given)
     plans[key] = plan
     return found
 

@@ -2,38 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from ..heap.arrays import Array
+from ..heap.heap import Heap
 from ..model.functions import DeviceFunction
 from ..model.intrinsics import grid
 from ..model.scalars import ScalarType, from_dtype, i64
 from ..runtime.kernel import Kernel, kernel
+from . import plans
 from .operators import operator
 from .scan import scan
 from .scratch import first_of, scratch
 
 
-def choose(condition: Any, left: Any, right: Any, type: ScalarType) -> Array:
-    """Element i of ``left`` where that of ``condition`` is not 0, else of ``right``, as ``type``.
-    Each is an array, all as long, or one of NumPy's numbers for all; at least one is an array."""
-    given = condition, left, right
-    first = next(each for each in given if isinstance(each, Array))
-    result = scratch(first._heap, type, len(first))
-    operands: list[Any] = []
-    of: list[Any] = []
-    for each in given:
-        array, number = (each, _NOTHING) if isinstance(each, Array) else (first, each)
-        operands += [array, number]
-        of += [array.__sharedoa_element__, from_dtype(number.dtype), array is each]
-    _choose(*of, type)[len(first)](*operands, result)
-    return result
+class Choice:
+    """Element i of a second operand where that of the first one is not 0, else of a third one, as
+    ``type``. Each is an array, all as long, or a number for all; at least one is an array."""
+
+    size = 0
+
+    def __init__(self, given: Sequence[Any], type: ScalarType) -> None:
+        """``given`` are such arrays, and NumPy's numbers."""
+        first = next(each for each in given if isinstance(each, Array))
+        self._type, self._length = type, len(first)
+        self._are_arrays = [isinstance(each, Array) for each in given]
+        of: list[Any] = []
+        for each, is_array in zip(given, self._are_arrays, strict=True):
+            element = (each if is_array else first).__sharedoa_element__
+            of += [element, i64 if is_array else from_dtype(each.dtype), is_array]
+        self._run = _choose(*of, type)[self._length]
+
+    def __call__(self, *given: Any) -> Array:
+        first = next(each for each in given if isinstance(each, Array))
+        result = scratch(first._heap, self._type, self._length)
+        operands: list[Any] = []
+        for each, is_array in zip(given, self._are_arrays, strict=True):
+            operands += (each, 0) if is_array else (first, each)
+        self._run(*operands, result)
+        return result
 
 
-_NOTHING = np.int64(0)
+def kind_of(operands: Sequence[Any]) -> tuple[Heap, Hashable] | None:
+    """The heap, and the key of the plan for ``oa.where`` of these operands; None where more has to
+    be looked at than what key they have."""
+    heap: Heap | None = None
+    key: list[Any] = ["where"]
+    for each in operands:
+        if type(each) is Array:
+            element = each.__sharedoa_element__
+            if not isinstance(element, ScalarType) or (heap or each._heap) is not each._heap:
+                return None
+            heap = each._heap
+            key += element.name, each._length
+        elif type(each) in (float, bool) or (type(each) is int and each in _OF_I64):
+            key.append(type(each))
+        else:
+            return None
+    return None if heap is None else (heap, tuple(key))
+
+
+_OF_I64 = range(-(1 << 63), 1 << 63)
+
+
+def again(operands: Sequence[Any]) -> Any:
+    """``oa.where`` by what an earlier call has left, as ``plans.again``."""
+    kind = kind_of(operands)
+    return NotImplemented if kind is None else plans.by_ready(*kind, *operands)
 
 
 @cache

@@ -16,6 +16,8 @@ from sharedoa.many import calls
 from sharedoa.many.scratch import scratch
 from tests.backends.pretend_device import PretendDevice
 
+from .invariants import interrupt_everywhere
+
 
 class Holder(oa.Object):
     sums: oa.Array[i64]
@@ -102,6 +104,28 @@ def test_what_is_left_and_used_since_is_not_free() -> None:
         del storage
         zeros = oa.zeros(100, i64)
         assert zeros.address != place and not zeros.numpy().any()
+
+
+def test_ctrl_c_while_memory_is_used_again() -> None:
+    """It is no section that holds signals back, and loses nothing."""
+    with oa.Heap(backend="cpu", capacity="64MiB") as heap:
+        given = array()
+
+        def compute() -> None:
+            for _ in range(2):
+                given.cumsum(), given.argsort()
+            heap.synchronize()
+            given.cumsum()
+
+        def check() -> None:
+            heap.synchronize()
+            heap.memory.collect(thorough=True)
+            assert heap.memory.array_ranges() == [(given.address, given.address + 400)]
+            assert given.cumsum()[99] == 4950
+
+        compute()
+        check()
+        assert interrupt_everywhere(compute, check, 150) >= 100
 
 
 @pytest.mark.parametrize("hold", ["view", "numpy", "exported"])

@@ -15,6 +15,7 @@ from sharedoa import f32, f64, i8, i32, u64
 from sharedoa.errors import ArgumentError, HeapError
 from sharedoa.many import calls, few, functions
 from sharedoa.model.scalars import boolean
+from tests.backends.pretend_device import PretendDevice
 from tests.codegen.interpreted import InterpretedGpu
 
 from .small import small_sizes
@@ -86,21 +87,33 @@ def test_numbers_that_have_no_type() -> None:
 
 @pytest.mark.parametrize("backend", ["cpu", "python", "ptx"])
 def test_choices_of_arrays_and_numbers(backend: str) -> None:
-    """By NumPy and by kernels, each operand of a type of its own."""
+    """By NumPy and by kernels, each operand of a type of its own; the second time by what the first
+    one has left."""
     device: Any = InterpretedGpu() if backend == "ptx" else backend
     with small_sizes(), oa.Heap(backend=device, capacity="64MiB"):
-        condition, left, right = numbers(i8, 70) // 50, numbers(i32, 70), numbers(f32, 70)
-        given = [oa.array(i8, condition), oa.array(i32, left), oa.array(f32, right)]
-        plain = [condition, left, right]
+        plain = numbers(i8, 70) // 50, numbers(i32, 70), numbers(f32, 70)
+        arrays = [oa.array(*pair) for pair in zip((i8, i32, f32), plain, strict=True)]
         for are_arrays in itertools.product((True, False), repeat=3):
             if not any(are_arrays):
                 continue
-            some = [*zip(given, plain, are_arrays, (True, 7, 0.5), strict=True)]
-            found = oa.where(
-                *(array if is_array else number for array, _, is_array, number in some)
-            )
-            chosen = np.where(*(one if is_array else number for _, one, is_array, number in some))
-            assert bits(found) == bits(chosen), are_arrays
+            for some in ((True, 7, 0.5), (False, -2, 3.0)):
+                given, expected = list(some), list(some)
+                for k in itertools.compress(range(3), are_arrays):
+                    given[k], expected[k] = arrays[k], plain[k]
+                assert bits(oa.where(*given)) == bits(np.where(*expected)), (are_arrays, some)
+
+
+def test_choices_on_two_heaps() -> None:
+    """Refused, also where what the first call has left would do."""
+    with oa.Heap(backend=PretendDevice(1 << 16), capacity="64MiB"):
+        array = oa.array(i32, [1, 0])
+        assert np.array_equal(oa.where(array, array, 3), [1, 3])
+        assert np.array_equal(oa.where(array, array, array), [1, 0])
+        with oa.Heap(backend="cpu", capacity="64MiB"):
+            other = oa.array(i32, [1, 0])
+        for operands in ((array, array, other), (array, other, 3), (other, array, array)):
+            with pytest.raises(ArgumentError, match="arrays of two heaps"):
+                oa.where(*operands)
 
 
 @pytest.mark.parametrize("backend", ["cpu", "python"])

@@ -57,12 +57,12 @@ MUTATIONS = (
     ),
     Mutation(
         "what is ready, whoever records", "sharedoa/many/plans.py",
-        " or recording.get() is not None or taping:", " or taping:",
+        "    if recording.get() is not None or taping:", "    if taping:",
         "what a step computes between is overwritten by calls of another thread", _RECORDED,
     ),
     Mutation(
         "what is ready, beside another's tape", "sharedoa/many/plans.py",
-        " or recording.get() is not None or taping:", " or recording.get() is not None:",
+        "    if recording.get() is not None or taping:", "    if recording.get() is not None:",
         "who sums up within the block of another's tape disturbs it",
         ("tests/gradients/test_many.py::test_what_a_task_computes_within_the_block",),
     ),
@@ -244,8 +244,21 @@ MUTATIONS = (
         ("tests/many/test_on_host.py::test_sums_of_integers_as_floats",),
     ),
     Mutation(
+        "choices of another heap", "sharedoa/many/selection.py",
+        " or (heap or each._heap) is not each._heap:", ":",
+        "a device is given memory of another one",
+        ("tests/many/test_few.py::test_choices_on_two_heaps",),
+    ),
+    Mutation(
+        "one number for another", "sharedoa/many/selection.py",
+        "            operands += (each, 0) if is_array else (first, each)",
+        "            operands += (each, 0) if is_array else (first, given[1])",
+        "oa.where gives a number of the wrong operand",
+        ("tests/many/test_few.py::test_choices_of_arrays_and_numbers",),
+    ),
+    Mutation(
         "a number that is taken for an array", "sharedoa/many/selection.py",
-        "from_dtype(number.dtype), array is each]", "from_dtype(number.dtype), True]",
+        "from_dtype(each.dtype), is_array]", "from_dtype(each.dtype), True]",
         "oa.where chooses elements of the first array instead of a number",
         ("tests/many/test_few.py::test_choices_of_arrays_and_numbers",),
     ),
@@ -323,6 +336,33 @@ MUTATIONS = (
         "        return isinstance(self.element, ScalarType) and not self.storage.is_exported",
         "        return isinstance(self.element, ScalarType)",
         "another library reads a later result in its stream", _AT_HAND,
+    ),
+    Mutation(
+        "a signal while memory is looked for", "sharedoa/heap/array_memory.py",
+        "                    # First: who is interrupted leaves it as it was.\n"
+        "                    storage = self._storage(block)\n"
+        "                    self._forget(address)\n"
+        "                    self.made[element] += 1\n"
+        "                    return storage\n",
+        "                    self._forget(address)\n"
+        "                    self.made[element] += 1\n"
+        "                    return self._storage(block)\n",
+        "memory that nobody has and nobody frees",
+        ("tests/heap/test_memory_at_hand.py::test_ctrl_c_while_memory_is_used_again",),
+    ),
+    Mutation(
+        "a signal while what was dropped is noted", "sharedoa/heap/array_memory.py",
+        "            address = self._dropped[0].address\n"
+        "            self._left.discard(address)  # somebody had it since\n"
+        "            if address in self._blocks:\n"
+        "                self._unheld[address] = self._blocks[address]\n"
+        "            self._dropped.popleft()  # last: who is interrupted does it again\n",
+        "            address = self._dropped.popleft().address\n"
+        "            self._left.discard(address)\n"
+        "            if address in self._blocks:\n"
+        "                self._unheld[address] = self._blocks[address]\n",
+        "memory that nobody has and nobody frees",
+        ("tests/heap/test_memory_at_hand.py::test_ctrl_c_while_memory_is_used_again",),
     ),
     Mutation(
         "memory that is left counts as used", "sharedoa/heap/array_memory.py",
