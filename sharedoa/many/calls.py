@@ -44,7 +44,8 @@ def many(values: NumPyLike, name: str, options: dict[str, Any]) -> Any:
 
 def plain(values: NumPyLike, name: str) -> Any:
     """``values.name()``, without options."""
-    if values._heap.plans:
+    heap = values._heap
+    if heap.plans and heap.backend.target.is_device:
         found = plans.again(values, name)
         if found is not NotImplemented:
             return found

@@ -85,7 +85,7 @@ def _where(operands: list[Any]) -> Any:
     assert result is not None
     choice = partial(selection.Choice, (chosen, *others), result)
     kind = selection.kind_of(operands)
-    if kind is None or not heap.backend.target.is_device:
+    if kind is None:
         return choice()(chosen, *others)
     return plans.planned(*kind, choice, chosen, *others)
 
