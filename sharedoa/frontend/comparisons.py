@@ -7,7 +7,7 @@ import builtins
 
 import numpy as np
 
-from ..model.scalars import ScalarType, boolean, weak_int
+from ..model.scalars import ScalarType, boolean, u64, weak_int
 from ..model.types import InlineType, ReferenceType, ValueType
 from . import tree
 from .context import Context
@@ -52,7 +52,7 @@ def _in_range(
 ) -> tree.Expression:
     from .iteration import range_arguments
 
-    start, stop, step = range_arguments(context, node)
+    start, stop, step = map(_unconverted, range_arguments(context, node))
     if not isinstance(step, tree.Constant) or step.value != 1:
         context.reject(node, "in a range with a step", "write a <= x < b and (x - a) % step == 0")
     if not (isinstance(value.type, ScalarType) and value.type.is_integer):
@@ -69,6 +69,12 @@ def _in_range(
     for variable, given in reversed([*zip(held, (value, start, stop), strict=True)]):
         test = tree.Let(boolean, location, variable, given, test)
     return test
+
+
+def _unconverted(bound: tree.Expression) -> tree.Expression:
+    """A bound as it is where 64 bits with a sign do not hold all that it may be."""
+    is_wrapped = isinstance(bound, tree.Convert) and bound.value.type == u64
+    return bound.value if is_wrapped else bound  # type: ignore[attr-defined]
 
 
 def _chain(

@@ -31,7 +31,7 @@ def count_of(given: Any, what: str) -> int:
     """A number of objects or elements. Raises ArgumentError."""
     try:
         count = given.__index__()
-    except AttributeError:
+    except (AttributeError, TypeError):  # an array of several numbers has one that raises
         count = -1
     if isinstance(given, bool) or count < 0:
         raise ArgumentError(f"{what} is {given!r}", "give an int that is not negative")
@@ -183,8 +183,8 @@ def _numpy_type(given: Any) -> ScalarType | None:
 def element_column(heap: Heap, element: Type, data: Any) -> Column:
     """``data`` as elements, of shape (elements,) or (rows, columns). Raises ArgumentError."""
     what = f"Array[{element!r}]"
-    if not hasattr(data, "__len__"):
-        if not isinstance(data, Iterable):
+    if not hasattr(data, "__len__") or getattr(data, "shape", None) == ():
+        if not isinstance(data, Iterable) or hasattr(data, "shape"):
             raise ArgumentError(
                 f"{what} is made from a sequence, not {data!r}",
                 "pass a NumPy array, a list or another iterable; oa.zeros(n, T) makes an empty one",

@@ -58,6 +58,8 @@ new_negative: -1
     oa.new(Point, -1)
 new_float_count: 2.5
     oa.new(Point, 2.5)
+zeros_of_an_array_of_lengths: the length of an array is array([2, 3])
+    oa.zeros(np.array([2, 3]), f32)
 new_text_count: 3
     oa.new(Point, "3")
 new_bool_count: True

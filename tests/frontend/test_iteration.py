@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import sharedoa as oa
-from sharedoa import f32, i32, u8
+from sharedoa import f32, i32, i64, u8, u64
 
 from ..source_files import load_module
 from .translated import complaints, kernel_from
@@ -149,3 +149,22 @@ def test_constants_of_a_narrow_type_are_no_negative_indices(tmp_path: Path) -> N
         oa.synchronize()
         assert list(a) == [0, 1, 2]
         assert module.kernel.asm["ll"].count("icmp slt i64") == 1
+
+
+@oa.kernel
+def find(n: u64, k: u64, i: i64, found: oa.Array[bool]) -> None:
+    found[0] = k in range(n)
+    found[1] = i in range(n)
+    found[2] = n - k in range(k, n)
+    found[3] = k not in range(i, n)
+
+
+@pytest.mark.parametrize("n", [0, 6, 2**63, 2**64 - 1])
+def test_ranges_that_64_bits_with_a_sign_do_not_hold(n: int) -> None:
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        found = oa.zeros(4, bool)
+        for k, i in ((5, -3), (2**63 - 1, 2**62), (2**63, 0)):
+            find[1](n, k, i, found)
+            less = (n - k) % 2**64
+            expected = [k in range(n), i in range(n), less in range(k, n), k not in range(i, n)]
+            assert list(found) == expected

@@ -59,6 +59,7 @@ def test_the_data_are_copied(heap):
         (u8, [300], "300 does not fit"),
         (i32, ["a"], "does not convert"),
         (i32, 5, "is made from a sequence, not 5"),
+        (i32, np.array(5), r"is made from a sequence, not array\(5\)"),
         (i32, None, "is made from a sequence"),
         (f32, np.ones((2, 2, 1)), "one or two dimensions, and the data have 3"),
         (f32, [[1.0, 2.0], [3.0]], "values that are no array"),

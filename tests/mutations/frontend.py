@@ -6,6 +6,12 @@ _DEPENDENCIES = "sharedoa/frontend/dependencies.py"
 
 MUTATIONS = (
     Mutation(
+        "numbers beyond 64 bits with a sign are in no range", "sharedoa/frontend/comparisons.py",
+        "map(_unconverted, range_arguments(context, node))", "range_arguments(context, node)",
+        "x in range(n) is False where n is a u64 from 2**63 on",
+        ("tests/frontend/test_iteration.py::test_ranges_that_64_bits_with_a_sign_do_not_hold",),
+    ),
+    Mutation(
         "code that autoreload changes is looked at with definitions alone",
         "sharedoa/frontend/program.py",
         'if "IPython" in sys.modules and inspect.isfunction(function):', "if False:",
