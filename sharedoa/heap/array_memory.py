@@ -11,6 +11,7 @@ import threading
 import weakref
 from collections import Counter, deque
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -187,12 +188,15 @@ class ArrayMemory:
     def _storage(self, block: _Block) -> ArrayStorage:
         storage = block.storage()
         if storage is None:
-            extent = block.extent
-            storage = ArrayStorage(extent.address, block.size, block.element, block.held_as, extent)
-            is_exported = block.storage.is_exported
-            block.storage = self._watch(storage)
-            block.storage.is_exported = is_exported
+            storage, block.storage = self._storage_anew(block)
         return storage
+
+    def _storage_anew(self, block: _Block) -> tuple[ArrayStorage, _StorageReference]:
+        extent = block.extent
+        storage = ArrayStorage(extent.address, block.size, block.element, block.held_as, extent)
+        reference = self._watch(storage)
+        reference.is_exported = block.storage.is_exported
+        return storage, reference
 
     def _watch(self, storage: ArrayStorage) -> _StorageReference:
         # It may go in the middle of anything, so that only makes a note; and it calls no code that
@@ -229,24 +233,35 @@ class ArrayMemory:
         never given to others. For what is launched now: launches that use it may be under way."""
         with self._lock:
             self._note_dropped()
-            for address in islice(reversed(self._unheld), _AT_HAND):
-                block = self._unheld[address]
-                is_like = block.size == size and block.element is element
-                if is_like and block.storage() is None and block.is_for_others:
-                    # First: who is interrupted leaves it as it was.
-                    storage = self._storage(block)
-                    self._forget(address)
-                    self.made[element] += 1
-                    return storage
+            try:
+                last = [*islice(reversed(self._unheld), _AT_HAND)]
+            except RuntimeError:
+                return None  # a signal's handler came here meanwhile, and has changed them
+            for address in last:
+                block = self._unheld.get(address)
+                if block is None or block.size != size or block.element is not element:
+                    continue
+                if block.storage() is None and block.is_for_others:
+                    # First: who is interrupted lets go of it again.
+                    storage, reference = self._storage_anew(block)
+                    # That handler may come here, too: one of both takes it.
+                    if self._unheld.pop(address, None) is block:
+                        block.storage = reference
+                        self._left.discard(address)
+                        self.made[element] += 1
+                        return storage
         return None
 
     def _note_dropped(self) -> None:
-        while self._dropped:
-            address = self._dropped[0].address
+        for reference in [*self._dropped]:
+            address = reference.address
             self._left.discard(address)  # somebody had it since
-            if address in self._blocks:
-                self._unheld[address] = self._blocks[address]
-            self._dropped.popleft()  # last: who is interrupted does it again
+            block = self._blocks.get(address)
+            if block is not None:
+                self._unheld[address] = block
+            # Last: who is interrupted does it again. A signal's handler may have done it meanwhile.
+            with suppress(ValueError):
+                self._dropped.remove(reference)
 
     @property
     def has_left(self) -> bool:
@@ -257,7 +272,7 @@ class ArrayMemory:
         freed."""
         with self._lock:
             self._note_dropped()
-            return self.collect(list(self._left), np.empty(0, np.uint64))
+            return self.collect(self._left, np.empty(0, np.uint64))
 
     def _forget(self, address: int) -> None:
         """Nobody waits any more for what happens to it."""
@@ -280,7 +295,8 @@ class ArrayMemory:
         """Free those of ``unheld`` that nothing in Python holds now and none of ``in_fields``
         points into; the result is what was freed. No launch may be under way."""
         with self._lock:
-            blocks = [self._unheld[address] for address in sorted(unheld)]
+            # Of them: others may have been used again since somebody looked.
+            blocks = [self._unheld[address] for address in sorted(self._unheld.keys() & unheld)]
             held = _pointed_into(blocks, in_fields)
             freed = []
             for block, is_held in zip(blocks, held, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -126,6 +127,40 @@ def test_ctrl_c_while_memory_is_used_again() -> None:
         compute()
         check()
         assert interrupt_everywhere(compute, check, 150) >= 100
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_signals_handler_uses_memory_again_meanwhile(keeps: bool) -> None:
+    with oa.Heap(backend="cpu", capacity="64MiB") as heap:
+        given, ones = array(), oa.array(i32, np.ones(100, np.int32))
+        held: list[Any] = []
+        places = sorted((each.address, each.address + 400) for each in (given, ones))
+
+        def compute() -> None:
+            several = [given.cumsum() for _ in range(3)]
+            del several
+            held.extend(given.cumsum() for _ in range(2))
+
+        def handle(*_: Any) -> None:
+            found = ones.cumsum()
+            if keeps:
+                held.append(found)
+
+        def check() -> None:
+            assert len({each.address for each in held}) == len(held)
+            assert all(each[99] in (4950, 100) for each in held)
+            held.clear()
+            heap.synchronize()
+            heap.memory.collect(thorough=True)
+            assert heap.memory.array_ranges() == places
+
+        compute()
+        check()
+        usual = signal.signal(signal.SIGINT, handle)
+        try:
+            assert interrupt_everywhere(compute, check, 120) >= 100
+        finally:
+            signal.signal(signal.SIGINT, usual)
 
 
 @pytest.mark.parametrize("hold", ["view", "numpy", "exported"])

@@ -339,30 +339,36 @@ MUTATIONS = (
     ),
     Mutation(
         "a signal while memory is looked for", "sharedoa/heap/array_memory.py",
-        "                    # First: who is interrupted leaves it as it was.\n"
-        "                    storage = self._storage(block)\n"
-        "                    self._forget(address)\n"
-        "                    self.made[element] += 1\n"
-        "                    return storage\n",
-        "                    self._forget(address)\n"
-        "                    self.made[element] += 1\n"
-        "                    return self._storage(block)\n",
+        "                    storage, reference = self._storage_anew(block)\n",
+        "                    del self._unheld[address]\n"
+        "                    storage, reference = self._storage_anew(block)\n"
+        "                    self._unheld[address] = block\n",
         "memory that nobody has and nobody frees",
         ("tests/heap/test_memory_at_hand.py::test_ctrl_c_while_memory_is_used_again",),
     ),
     Mutation(
         "a signal while what was dropped is noted", "sharedoa/heap/array_memory.py",
-        "            address = self._dropped[0].address\n"
-        "            self._left.discard(address)  # somebody had it since\n"
-        "            if address in self._blocks:\n"
-        "                self._unheld[address] = self._blocks[address]\n"
-        "            self._dropped.popleft()  # last: who is interrupted does it again\n",
-        "            address = self._dropped.popleft().address\n"
-        "            self._left.discard(address)\n"
-        "            if address in self._blocks:\n"
-        "                self._unheld[address] = self._blocks[address]\n",
+        "        for reference in [*self._dropped]:\n",
+        "        while self._dropped:\n"
+        "            reference = self._dropped.popleft()\n",
         "memory that nobody has and nobody frees",
         ("tests/heap/test_memory_at_hand.py::test_ctrl_c_while_memory_is_used_again",),
+    ),
+    Mutation(
+        "memory that a signal's handler has taken", "sharedoa/heap/array_memory.py",
+        "                    if self._unheld.pop(address, None) is block:\n",
+        "                    self._unheld.pop(address, None)\n"
+        "                    if True:\n",
+        "results of a signal's handler and of what it interrupted lie in the same memory",
+        (f"{_AT_HAND[0]}::test_a_signals_handler_uses_memory_again_meanwhile",),
+    ),
+    Mutation(
+        "what a signal's handler has noted", "sharedoa/heap/array_memory.py",
+        "            with suppress(ValueError):\n"
+        "                self._dropped.remove(reference)\n",
+        "            self._dropped.popleft()\n",
+        "memory that nobody has and nobody frees where a signal's handler computes",
+        (f"{_AT_HAND[0]}::test_a_signals_handler_uses_memory_again_meanwhile",),
     ),
     Mutation(
         "memory that is left counts as used", "sharedoa/heap/array_memory.py",
@@ -381,7 +387,7 @@ MUTATIONS = (
     ),
     Mutation(
         "memory that others use and somebody has seen", "sharedoa/heap/array_memory.py",
-        "            block.storage.is_exported = is_exported\n", "",
+        "        reference.is_exported = block.storage.is_exported\n", "",
         "another library reads a later result in its stream", _AT_HAND,
     ),
     Mutation(
