@@ -48,6 +48,15 @@ keep: Callable[[Any, str, str], Stages] = lambda compiler, text, label: compiler
 another one (``runtime.code_cache``)."""
 
 
+def _make(target: Any, symbol: str, write: Callable[[], str]) -> Stages:
+    stages: Stages = target.compile(write())
+    return stages
+
+
+keep_own: Callable[[Any, str, Callable[[], str]], Stages] = _make
+"""The same for a kernel of the backends' own, whose text is made if it is needed."""
+
+
 _FRAMES = """
 !llvm.dbg.cu = !{!900000}
 !llvm.module.flags = !{!900002}

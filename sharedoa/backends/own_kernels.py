@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
@@ -89,10 +90,10 @@ class OwnKernels:
         """The kernel made ready, and the slots that its launches share."""
         if kernel.symbol not in self._loaded:
             target = self._backend.target
-            text = kernel.ir_text(target)
             # An exception between two steps of llvmlite would leave LLVM's objects with two owners.
             with uninterrupted:
-                stages = native_code.keep(target, text, kernel.symbol)
+                write = partial(kernel.ir_text, target)
+                stages = native_code.keep_own(target, kernel.symbol, write)
             handle = self._backend.load(kernel.symbol, stages, False, False)
             self._loaded[kernel.symbol] = handle, (ctypes.c_uint64 * kernel.leaves)()
         return self._loaded[kernel.symbol]

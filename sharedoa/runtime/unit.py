@@ -18,11 +18,12 @@ from ..heap.heap import Heap
 from ..heap.provider import Slab
 from ..uninterrupted import uninterrupted
 from . import code_cache
+from .code_cache.own_code import own_code
 from .device_errors import ErrorRecords, Loaded
 from .exit_report import report_at_exit
 from .pipeline import Compilation
 
-native_code.keep = code_cache.compiled
+native_code.keep, native_code.keep_own = code_cache.compiled, own_code
 
 _records: weakref.WeakKeyDictionary[Backend, ErrorRecords] = weakref.WeakKeyDictionary()
 _shadow_tables: weakref.WeakKeyDictionary[Backend, Slab] = weakref.WeakKeyDictionary()

@@ -16,6 +16,7 @@ _NUMBERS = (f"{_TESTS}::test_which_numbers_differ",)
 _URGENT = (f"{_TESTS}::test_what_is_urgent_is_done_first",)
 _MEANWHILE = (f"{_TESTS}::test_another_thread_rearranges_meanwhile",)
 _STILL = (f"{_TESTS}::test_what_nothing_changes_is_watched_no_longer",)
+_OWN = ("tests/runtime/test_code_cache.py::test_the_text_of_an_own_kernel_is_not_made_again",)
 _GONE = (f"{_TESTS}::test_no_launch_waits_for_constants_of_code_that_launches_have_left",)
 
 MUTATIONS = (
@@ -148,5 +149,20 @@ MUTATIONS = (
         "launches do the work", _BACKGROUND,
         "if threading.current_thread() is not self._thread:", "if not self._running:",
         "a launch compiles what was to be compiled beside it", _URGENT,
+    ),
+    Mutation(
+        "own kernels of another version", "sharedoa/runtime/code_cache/own_code.py",
+        "(_NAME, _version(), *made_for", "(_NAME, *made_for",
+        "a new version runs the kernels of the one before", _OWN,
+    ),
+    Mutation(
+        "own kernels of another target", "sharedoa/runtime/code_cache/own_code.py",
+        "made_for = kind.__module__, kind.__qualname__, target.name", "made_for = target.name",
+        "a device runs the kernels of a processor", _OWN,
+    ),
+    Mutation(
+        "own kernels whose code has gone", "sharedoa/runtime/code_cache/own_code.py",
+        "if code is not None and code.key ==", "if code.key ==",
+        "a cache that has been tidied ends the next program", _OWN,
     ),
 )  # fmt: skip

@@ -10,10 +10,10 @@ import warnings
 import pytest
 
 from sharedoa.backends.cpu import CpuBackend
-from sharedoa.backends.own_kernels import OwnKernels
+from sharedoa.backends.own_kernels import OwnKernel, OwnKernels
 from sharedoa.backends.permutation_kernel import PERMUTE
 from sharedoa.runtime import code_cache, knobs
-from sharedoa.runtime.code_cache import entry
+from sharedoa.runtime.code_cache import entry, own_code
 from sharedoa.targets.host import HostTarget
 
 
@@ -63,6 +63,41 @@ def test_kernels_of_backends_are_kept_too(folder, monkeypatch):
         assert OwnKernels(backend).load(PERMUTE)
         backend.close()
     assert len(texts) == 1
+
+
+def test_the_text_of_an_own_kernel_is_not_made_again(folder, monkeypatch):
+    """But for another target, or by other sources, or where the code has gone."""
+    texts, compilations = [], []
+    write, compile = OwnKernel.ir_text, HostTarget.compile
+
+    def writing(kernel, target):
+        texts.append(kernel.symbol)
+        return write(kernel, target)
+
+    def compiling(target, text):
+        compilations.append(text)
+        return compile(target, text)
+
+    class Other(HostTarget):
+        pass
+
+    def load(target=None):
+        backend = CpuBackend()
+        if target is not None:
+            monkeypatch.setattr(CpuBackend, "target", target)
+        assert OwnKernels(backend).load(PERMUTE)
+        backend.close()
+        return len(texts), len(compilations)
+
+    monkeypatch.setattr(OwnKernel, "ir_text", writing)
+    monkeypatch.setattr(HostTarget, "compile", compiling)
+    assert load() == load() == (1, 1)
+    monkeypatch.setattr(own_code, "_version", lambda: "of other sources")
+    assert load() == load() == (2, 1)
+    code = max(folder.rglob("*.code"), key=lambda path: path.stat().st_size)
+    code.unlink()
+    assert load() == load() == (3, 2)
+    assert load(Other()) == load(Other()) == (4, 2)
 
 
 def mutated(generator, parts):

@@ -6,7 +6,7 @@ it is compared in full when the entry is read, so that neither a collision nor a
 ever taken for the code asked for. Nothing in it is an address: code goes to any later process.
 
 ``entry.py`` is what a file holds, ``folder.py`` how processes share the folder and what it may
-grow to. Above this layer ``descriptions.py`` finds code without its text.
+grow to. Above this layer ``descriptions.py`` and ``own_code.py`` find code without its text.
 """
 
 from __future__ import annotations

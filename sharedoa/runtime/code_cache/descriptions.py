@@ -131,12 +131,12 @@ def remember(
 
 
 def _key(compiler: Compiler, description: Description) -> bytes:
-    made_with = _NAME, _compiler_version(), compiler.name, compiler.fingerprint
+    made_with = _NAME, compiler_version(), compiler.name, compiler.fingerprint
     return entry.join(part.encode() for part in (*made_with, description.text))
 
 
 @cache
-def _compiler_version() -> str:
+def compiler_version() -> str:
     """Of all that turns a program in SSA form into code: the sources, and llvmlite."""
     digest = hashlib.sha256()
     for path in _sources():
