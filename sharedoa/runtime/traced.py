@@ -79,6 +79,11 @@ class Traced(NDArrayOperatorsMixin):
         return len(self._values)
 
     def __float__(self) -> float:
+        if self.tape.is_recording:  # the functions of math, too, would make a constant of it
+            raise ArgumentError(
+                "what is computed in the block of a tape is taken for a plain number",
+                "use NumPy's functions, such as np.sqrt, or x.item() where it is to be constant",
+            )
         return float(self._values)
 
     def __bool__(self) -> bool:

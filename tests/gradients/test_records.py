@@ -4,6 +4,7 @@ programs whose threads race."""
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -146,12 +147,25 @@ def test_a_choice_by_where() -> None:
         lambda nodes: oa.array(f64, nodes.mass),
         lambda nodes: oa.concat(oa.zeros(3, f64), oa.zeros(2, f64)),
         lambda nodes: np.arccosh(nodes.mass),
+        lambda nodes: math.sqrt(nodes.mass.sum()),
+        lambda nodes: float(nodes.mass[0]),
     ],
 )
 def test_what_would_be_constant_unseen(use: Callable[[Any], Any]) -> None:
     nodes = oa.new(Node, 3, mass=WEIGHTS)
     with oa.tape(), pytest.raises(ArgumentError, match="tape"):
         use(nodes)
+
+
+def test_numbers_that_are_asked_for() -> None:
+    nodes = oa.new(Node, 3, mass=WEIGHTS)
+    with oa.tape() as tape:
+        whole = nodes.mass.sum()
+        loss = whole * whole.item()
+        assert f"{whole:.1f}" == "6.0" and whole > 5.0
+    assert float(loss) == 36.0
+    tape.backward(loss)
+    assert nodes.grad.mass.numpy().tolist() == [6.0] * 3
 
 
 def test_a_captured_step() -> None:

@@ -15,6 +15,14 @@ _MANY = "tests/gradients/test_many.py"
 
 MUTATIONS = (
     Mutation(
+        "what a tape computes is a plain number",
+        "sharedoa/runtime/traced.py",
+        "if self.tape.is_recording:  #",
+        "if False:  #",
+        "a loss with math.sqrt has the gradient of half of it, without a word",
+        ("tests/gradients/test_records.py::test_what_would_be_constant_unseen",),
+    ),
+    Mutation(
         "what was read of an object twice counts once",
         "sharedoa/heap/region_selection.py",
         "                if not isinstance(slots, slice) and has_repeated(slots):\n",
