@@ -25,6 +25,7 @@ _FIRST, _TIMES_LATER = 128, 4
 """Runs before the first comparison, and how many times as many there are before each next one."""
 _UNTIL_COMPILED = 16
 """Runs between looks for whether code is there."""
+_NEVER = 1 << 62
 
 
 class PackedSteps:
@@ -43,6 +44,12 @@ class PackedSteps:
     def drop(self) -> None:
         """Launches are bound anew: what was compared, or compiled for that, may be no more."""
         self._parts = self._tasks = None
+
+    def stop(self) -> None:
+        """Nothing is compared, and the heap is not kept: launches have no arguments between runs,
+        with which they would be made ready another way."""
+        self._look_at = _NEVER
+        del self._heap
 
     @property
     def until_due(self) -> int:

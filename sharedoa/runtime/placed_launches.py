@@ -23,6 +23,7 @@ class PlacedLaunches(LaunchSequence):
     def end(self) -> None:
         """There are no more launches."""
         super().end()
+        self._packed.stop()
         del self.heap
 
     def run_with(

@@ -73,7 +73,7 @@ def _reads(world: World, found: list[Any]) -> None:
 
 
 def _reads_one(world: World, found: list[Any]) -> None:
-    found.append([world.beads[1].force, float(world.out[2])])
+    found.append([world.beads[1].force, world.out[2].item()])
 
 
 def _another_thread_reads(world: World, found: list[Any]) -> None:

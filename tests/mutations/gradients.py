@@ -15,6 +15,14 @@ _MANY = "tests/gradients/test_many.py"
 
 MUTATIONS = (
     Mutation(
+        "launches that are placed anew are compared, too",
+        "sharedoa/runtime/placed_launches.py",
+        "        self._packed.stop()\n",
+        "",
+        "a block of a tape that is remembered keeps its heap for good",
+        ("tests/gradients/test_courses.py::test_a_course_keeps_nobodys_memory",),
+    ),
+    Mutation(
         "what a tape computes is a plain number",
         "sharedoa/runtime/traced.py",
         "if self.tape.is_recording:  #",
