@@ -35,6 +35,9 @@ def test_program(page: Path, tmp_path: Path) -> None:
     environment = {**os.environ, "SHAREDOA_BACKEND": "cpu", "SHAREDOA_CACHE_DIR": "off"}
     done = forked.run([file], environment, tmp_path)
     assert done.returncode == 0, done.stderr
+    shown = re.findall(r"^```python\n.*?^```\n\n```\n(.*?)^```", page.read_text(), re.M | re.S)
+    for line in "".join(shown).splitlines():
+        assert line == "..." or line in done.stdout.splitlines()
 
 
 def test_every_public_name_is_on_a_page_with_a_program_that_uses_it() -> None:
