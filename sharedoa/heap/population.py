@@ -52,8 +52,9 @@ class RunsOfClasses:
         return is_whole and not left
 
     def is_waiting(self, cls: ClassType) -> bool:
-        """Whether a class is one run now, but calls shall take a list of it for a while."""
-        return 0 < self._patience.get(cls, 0) < _PATIENCE
+        """Whether a class of which the last call took a list is one run now, so that later ones
+        will take that."""
+        return self._patience.get(cls, _PATIENCE) < _PATIENCE
 
     def of(self, cls: ClassType) -> list[tuple[Run, int]] | None:
         """Runs, with the number of objects of each; None if some are in none, or they are many."""
@@ -95,8 +96,15 @@ class Population(ManyObjects[T_co]):
         return [cls for cls in populated if cls.is_subclass_of(self._cls)]
 
     def by_class(self) -> Iterator[ObjectArray[T_co]]:
-        """The objects of each class that has any, class by class."""
-        return (self._heap.objects_of(cls) for cls in self._classes())
+        """The objects of each class that has any, class by class, in arrays of the caller's."""
+        return (self._listed_anew(cls) for cls in self._classes())
+
+    def _listed_anew(self, cls: ClassType) -> ObjectArray[T_co]:
+        """Not in the array that calls of methods take: who gets this may write to it."""
+        heap = self._heap
+        made = heap.array_of(heap.reference_type(cls), heap.placement.objects([cls]).references)
+        assert isinstance(made, ObjectArray)
+        return made
 
     def _stretches(self) -> Iterator[ObjectArray[T_co] | RunOfObjects]:
         """The objects class by class, as arguments for kernels: where these use runs, as such."""

@@ -41,10 +41,24 @@ _SHARED_OUT = "tests/runtime/test_launch_sharing.py"
 MUTATIONS = (
     Mutation(
         "what launches change is a list for good", "sharedoa/heap/population.py",
-        "return 0 < self._patience.get(cls, 0) < _PATIENCE", "return False",
+        "return self._patience.get(cls, _PATIENCE) < _PATIENCE", "return False",
         "calls look at a list in each of their threads where they could compute",
         (f"{_SHARED_OUT}::"
          "test_what_launches_make_is_a_list_until_it_has_been_one_run_for_a_while",),
+    ),
+    Mutation(
+        "the last list before a run is planned", "sharedoa/heap/population.py",
+        "return self._patience.get(cls, _PATIENCE) < _PATIENCE",
+        "return 0 < self._patience.get(cls, _PATIENCE) < _PATIENCE",
+        "calls look at a list for good, if the last one of those that wait for a run is planned",
+        (f"{_SHARED_OUT}::test_a_list_is_not_planned_when_a_run_is_about_to_be_taken",),
+    ),
+    Mutation(
+        "the list of calls is given out", "sharedoa/heap/population.py",
+        "        return (self._listed_anew(cls) for cls in self._classes())",
+        "        return (self._heap.objects_of(cls) for cls in self._classes())",
+        "a method is called on what somebody has written to an array, and not on all objects",
+        (f"{_SHARED_OUT}::test_a_list_that_somebody_has_got_is_not_that_of_calls",),
     ),
     Mutation(
         "a part of a list is all of it", "sharedoa/heap/objects_of_classes.py",

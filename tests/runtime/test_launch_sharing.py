@@ -239,6 +239,9 @@ class Seed(oa.Object):
     def count(self) -> None:
         self.number += i32(1)
 
+    def doubled(self) -> i32:
+        return self.number + self.number
+
 
 @pytest.fixture
 def planned(monkeypatch: pytest.MonkeyPatch) -> list[type]:
@@ -289,6 +292,35 @@ def test_what_launches_make_is_a_list_until_it_has_been_one_run_for_a_while(plan
         # Each call that is not planned asks twice.
         assert planned == [ObjectArray] * 2 + [RunOfObjects]
         assert list(seeds.number) == [8] * 8
+
+
+def test_a_list_is_not_planned_when_a_run_is_about_to_be_taken(planned, monkeypatch):
+    monkeypatch.setattr(population, "_PATIENCE", 4)
+    with oa.Heap(AUTO, "cpu", "tile", "64MiB", 64) as heap:
+        seeds = heap.all(Seed)
+        heap.new(Seed, 16, number=np.arange(16))
+        seeds.end_even()
+        seeds.end_even()
+        heap.delete(heap.all(Seed)[:])
+        heap.new(Seed, 8, number=0)
+        assert list(seeds.doubled()) == [0] * 8  # is never planned, and so asks once
+        planned.clear()
+        for _ in range(8):
+            seeds.count()
+        assert planned[-1] is RunOfObjects
+        assert list(seeds.number) == [8] * 8
+
+
+def test_a_list_that_somebody_has_got_is_not_that_of_calls():
+    with oa.Heap(AUTO, "cpu", "tile", "64MiB", 64) as heap:
+        seeds = heap.all(Seed)
+        heap.new(Seed, 8, number=np.arange(8))
+        seeds.end_even()
+        seeds.count()
+        (listed,) = seeds.by_class()
+        listed[0] = listed[1]
+        seeds.count()
+        assert list(seeds.number) == [3, 5, 7, 9]
 
 
 def test_a_part_of_a_list_is_not_taken_for_all_of_it(planned):
