@@ -238,9 +238,11 @@ def _keys(values: Values) -> Values:
         return values.view(unsigned) ^ np.dtype(unsigned).type(sign)
     plain = values + values.dtype.type(0)  # a zero has no sign
     bits = plain.view(f"i{values.dtype.itemsize}")
-    keys = (bits ^ ((bits >> (8 * bits.itemsize - 1)) & np.iinfo(bits.dtype).max)).view(unsigned)
-    keys ^= keys.dtype.type(sign)
-    keys[np.isnan(values)] = np.iinfo(unsigned).max
+    changes = bits >> (8 * bits.itemsize - 1)  # all bits of negative ones
+    changes |= _LEAST[bits.itemsize]
+    bits ^= changes
+    keys = bits.view(unsigned)
+    keys[np.isnan(values)] = 2 * sign - 1
     return keys
 
 
