@@ -202,14 +202,16 @@ class Array(NumPyLike, Generic[T_co]):
             return to_host(element, values[place], self._heap)
 
     def _at(self, place: int) -> Values:
-        """A copy of one element, as an array of it."""
+        """One element as an array of it, which may be a copy."""
         dtype, storage, residency = self._dtype, self._storage, self._heap.residency
+        if storage is None or storage.is_foreign:
+            return self._raw(place, place + 1)  # raises for what lies where the host does not read
         size = dtype.itemsize
         address = self._address + place * size
         if self._is_left_there():
             found = self._heap.backend.read(address, size)
         else:
-            if residency.moves and storage is not None:
+            if residency.moves:
                 residency.host_uses(storage.address, address, address + size)
             found = string_at(address, size)  # a view takes four times as long
         return elements_in(np.frombuffer(found, np.uint8), dtype)

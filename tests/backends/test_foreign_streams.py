@@ -165,6 +165,10 @@ def test_arrays_of_others_on_a_gpu(driver: PretendDriver, heap: Any) -> None:
     assert given._packed and not hasattr(taken, "_packed")
     with pytest.raises(oa.HeapError, match="the host does not read"):
         np.asarray(taken._storage)
+    heap.residency = SimpleNamespace(moves=False)
+    for array in (taken, given):
+        with pytest.raises(oa.HeapError, match="the host does not read"):
+            array._at(0)
     assert isinstance(taken._storage, ArrayStorage)
     with pytest.raises(oa.ArgumentError, match="gaps"):
         foreign.adopt(heap, OnGpu(values, strides=(8,)), "argument")

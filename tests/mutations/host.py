@@ -54,6 +54,14 @@ MUTATIONS = (
         (f"{_SHARED_OUT}::test_a_list_is_not_planned_when_a_run_is_about_to_be_taken",),
     ),
     Mutation(
+        "an element of another library's array on a GPU", _ARRAYS,
+        "        if storage is None or storage.is_foreign:\n"
+        "            return self._raw(place, place + 1)", "        if storage is None:\n"
+        "            return self._raw(place, place + 1)",
+        "the process ends where it reads an element of what lies on a GPU alone",
+        ("tests/backends/test_foreign_streams.py::test_arrays_of_others_on_a_gpu",),
+    ),
+    Mutation(
         "the list of calls is given out", "sharedoa/heap/population.py",
         "        return (self._listed_anew(cls) for cls in self._classes())",
         "        return (self._heap.objects_of(cls) for cls in self._classes())",
