@@ -48,10 +48,16 @@ def programs(document: str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", (ROOT / document).read_text(), re.M | re.S)
 
 
+@pytest.fixture(autouse=True)
+def what_programs_compiled(kept_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Serves them in later sessions, as it does users."""
+    monkeypatch.setenv("SHAREDOA_CACHE_DIR", str(kept_folder / "programs"))
+
+
 def run(program: str, folder: Path, **variables: str) -> str:
     file = folder / "program.py"
     file.write_text(program)
-    settings = {"SHAREDOA_BACKEND": "cpu", "SHAREDOA_CACHE_DIR": "off", **variables}
+    settings = {"SHAREDOA_BACKEND": "cpu", **variables}
     done = subprocess.run(
         [sys.executable, str(file)],
         cwd=folder,
