@@ -118,6 +118,7 @@ class Heap(HeapOfLaunches):
         self.plans: dict[Any, Any] = {}
         self._reference_types: dict[ClassType, ReferenceType] = {}
         self.of_classes = ObjectsOfClasses()
+        self.memory.let_go = self.of_classes.forget
         #: Without a look at whether captured steps have changed it (``settle``).
         self.books: Placement = self.memory.placement
         self.runs_of_classes = RunsOfClasses(self.books, self.lock.plain)

@@ -95,6 +95,8 @@ class HeapMemory:
         self.beginning = renew_in_child(threading.RLock())
         #: Launches that wait for others (``oa.fuse``).
         self.deferred: Deferred | None = None
+        #: Lets go of arrays that are kept for later calls.
+        self.let_go: Callable[[], object] = lambda: None
         #: Who has the heap for itself, if a thread does.
         self.alone: Alone | None = None
         tell_child(self)
@@ -369,6 +371,7 @@ class HeapMemory:
         try:
             return attempt()
         except NoRoom:
+            self.let_go()
             for _ in range(_WAITS):
                 if self._collect_when_idle(thorough=True):
                     self.placement.release_deleted()

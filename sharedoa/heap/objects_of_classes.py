@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..model.classes import ClassType
 from .array_memory import ArrayStorage
@@ -20,6 +20,9 @@ class ObjectsOfClasses:
         #: By class, of the population that ``_version`` numbers.
         self._known: dict[ClassType, tuple[ArrayStorage | None, Selection]] = {}
         self._version = -1
+        #: Launches on such arrays, or others of them all, that are called again
+        #: (``runtime.vectorised``).
+        self.plans: Any = None
 
     def array(self, heap: Heap, cls: ClassType) -> ObjectArray:
         """Every live object of exactly this class, in an array that is not to be written to."""
@@ -50,8 +53,9 @@ class ObjectsOfClasses:
         return len(objects) == selection.count
 
     def forget(self) -> None:
-        """Objects have gone or moved."""
+        """Objects have gone or moved, or memory is short."""
         self._known.clear()
+        self.plans = None
 
 
 def _array(heap: Heap, cls: ClassType, storage: ArrayStorage | None, count: int) -> ObjectArray:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from threading import get_ident
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -200,9 +199,6 @@ class _Plans:
     launches: dict[tuple[ClassType, str], tuple[PlannedLaunch, ...]] = field(default_factory=dict)
 
 
-_plans: WeakKeyDictionary[Heap, _Plans] = WeakKeyDictionary()
-
-
 def _call_by_plan(objects: Population, method: Method, given: list[Any]) -> bool:
     """Call ``method`` on all objects, where they are runs, or lists of a device that stay, nothing
     has one element an object and nothing is returned: then the launches are those of the last call.
@@ -218,10 +214,10 @@ def _call_by_plan(objects: Population, method: Method, given: list[Any]) -> bool
     launches = _planned(heap, key)
     if launches is None:
         facts = _facts(heap)
-        plans = _plans.get(heap)
+        plans: _Plans | None = heap.of_classes.plans
         if plans is None or plans.facts != facts:
             # At once: lists of what lived before may go.
-            plans = _plans[heap] = _Plans(facts)
+            plans = heap.of_classes.plans = _Plans(facts)
         launches = planned_launches(objects, method, (False,) * len(types))
         if launches is None:
             return False
@@ -240,7 +236,7 @@ def _call_by_plan(objects: Population, method: Method, given: list[Any]) -> bool
 
 def _planned(heap: Heap, key: tuple[ClassType, str]) -> tuple[PlannedLaunch, ...] | None:
     """The launches of the last call, if they are those of this one, too."""
-    plans = _plans.get(heap)
+    plans: _Plans | None = heap.of_classes.plans
     launches = plans.launches.get(key) if plans is not None else None
     for planned in launches or ():
         planned.program.look_at_names()  # how objects are shared out rests on what they mean

@@ -62,6 +62,18 @@ MUTATIONS = (
         ("tests/backends/test_foreign_streams.py::test_arrays_of_others_on_a_gpu",),
     ),
     Mutation(
+        "lists of calls stay where memory is short", "sharedoa/heap/memory.py",
+        "        except NoRoom:\n            self.let_go()\n", "        except NoRoom:\n",
+        "there is no room for an array while lists that nobody needs have it",
+        (f"{_SHARED_OUT}::test_lists_of_calls_keep_no_memory_that_others_need",),
+    ),
+    Mutation(
+        "plans keep lists of objects that have gone", "sharedoa/heap/objects_of_classes.py",
+        "        self._known.clear()\n        self.plans = None\n", "        self._known.clear()\n",
+        "there is no room for an array while a list that nobody calls again has it",
+        (f"{_SHARED_OUT}::test_lists_of_calls_keep_no_memory_that_others_need",),
+    ),
+    Mutation(
         "the list of calls is given out", "sharedoa/heap/population.py",
         "        return (self._listed_anew(cls) for cls in self._classes())",
         "        return (self._heap.objects_of(cls) for cls in self._classes())",

@@ -311,6 +311,23 @@ def test_a_list_is_not_planned_when_a_run_is_about_to_be_taken(planned, monkeypa
         assert list(seeds.number) == [8] * 8
 
 
+def test_lists_of_calls_keep_no_memory_that_others_need():
+    with oa.Heap(AUTO, "cpu", "aos", "4MiB", 64) as heap:
+        seeds = heap.all(Seed)
+        heap.new(Seed, 1000, number=np.arange(1000))
+        seeds.end_even()
+        for _ in range(2):
+            seeds.count()
+            assert heap.stats().array_bytes
+            with pytest.raises(oa.HeapError, match="no room"):
+                heap.zeros(8 << 20, i8)
+            assert not heap.stats().array_bytes
+        seeds.count()
+        heap.delete(seeds)
+        heap.synchronize()
+        assert not heap.stats().array_bytes
+
+
 def test_a_list_that_somebody_has_got_is_not_that_of_calls():
     with oa.Heap(AUTO, "cpu", "tile", "64MiB", 64) as heap:
         seeds = heap.all(Seed)

@@ -4,7 +4,6 @@ GPU does, but run on the CPU."""
 from __future__ import annotations
 
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -12,7 +11,6 @@ import sharedoa as oa
 from sharedoa import f32, f64, i8, i16, i32, i64
 from sharedoa.backends.cpu import CpuBackend
 from sharedoa.backends.python import PythonBackend
-from sharedoa.runtime import vectorised
 from sharedoa.runtime.launch import Program
 
 
@@ -154,6 +152,6 @@ def launches(
 
     with monkeypatch.context() as patched:
         patched.setattr(Program, "launcher", noting)
-        patched.setattr(vectorised, "_plans", WeakKeyDictionary())
+        patched.setattr(heap.of_classes, "plans", None)
         call()
     return found
