@@ -2,8 +2,8 @@
 same sources of ``sharedoa/targets`` (``code_cache.key_of``) it is not made again.
 
 It lies in pytest's cache, which ``--cache-clear`` empties; without that plugin, as where faults are
-put into the tree, each session makes its own. What code descriptions lead to is forgotten with a
-session, as tests compile with passes of their own.
+put into the tree, each session makes its own. What descriptions and symbols lead to is forgotten
+with a session, as tests compile with passes and constants of their own.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from pathlib import Path
 import pytest
 
 from sharedoa.runtime import code_cache
-from sharedoa.runtime.code_cache import descriptions, entry
+from sharedoa.runtime.code_cache import descriptions, entry, own_code
 from sharedoa.runtime.code_cache.folder import CodeFolder
 
 _BYTES = 1 << 30
+#: What lists them calls the entries by which code is found without its text so.
+_WITHOUT_TEXT = (descriptions._NAME, own_code._NAME)
 
 
 class SessionFolder(CodeFolder):
@@ -34,7 +36,7 @@ class SessionFolder(CodeFolder):
         return self._kept.read(name, _BYTES) if found is None else found
 
     def write(self, name: str, data: bytes, limit: int) -> None:
-        if entry.read_summary(io.BytesIO(data)).compiler == descriptions._NAME:
+        if entry.read_summary(io.BytesIO(data)).compiler in _WITHOUT_TEXT:
             super().write(name, data, limit)
         else:
             self._kept.write(name, data, _BYTES)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from sharedoa.runtime.code_cache import descriptions, entry
+import pytest
+
+from sharedoa.runtime.code_cache import descriptions, entry, own_code
 from sharedoa.runtime.code_cache.folder import CodeFolder
 
 from .kept_code import SessionFolder
@@ -12,9 +15,10 @@ from .kept_code import SessionFolder
 NAME, OTHER = "0" * 64, "f" * 64
 
 
-def test_code_stays_and_descriptions_do_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("without_text", [descriptions, own_code])
+def test_code_stays_and_what_leads_to_it_does_not(without_text: Any, tmp_path: Path) -> None:
     code = entry.pack("kernel", "host", b"text", {"o": b"code"})
-    description = entry.pack("kernel", descriptions._NAME, b"program", {"outline": "{}"})
+    description = entry.pack("kernel", without_text._NAME, b"program", {"found": "it"})
     kept = CodeFolder(tmp_path / "kept")
     first, second = (SessionFolder(tmp_path / name, kept) for name in ("first", "second"))
     assert first.read(NAME, 1000) is None

@@ -245,8 +245,8 @@ def test_tables_and_sources_and_versions(heap: oa.Heap, monkeypatch: pytest.Monk
         assert text_of(job_of(heap)) != found.text
     finally:
         TABLE[1] = 2
-    version = descriptions._compiler_version()
-    monkeypatch.setattr(descriptions, "_compiler_version", lambda: "another")
+    version = descriptions.compiler_version()
+    monkeypatch.setattr(descriptions, "compiler_version", lambda: "another")
     assert descriptions._key(job.target, found) != before
     sources = {path.relative_to(HERE.parent).as_posix() for path in descriptions._sources()}
     assert sources >= {
@@ -255,12 +255,12 @@ def test_tables_and_sources_and_versions(heap: oa.Heap, monkeypatch: pytest.Monk
         "dispatch/identify/range.py", "ptxpass/ir/lowering.py",
     }  # fmt: skip
     monkeypatch.undo()
-    descriptions._compiler_version.cache_clear()
+    descriptions.compiler_version.cache_clear()
     monkeypatch.setattr(descriptions.llvmlite, "__version__", "0.0.1")
     try:
-        assert descriptions._compiler_version() != version
+        assert descriptions.compiler_version() != version
     finally:
-        descriptions._compiler_version.cache_clear()
+        descriptions.compiler_version.cache_clear()
 
 
 def compile_again(heap: oa.Heap) -> pipeline.Compilation:
