@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..backends.base import Backend, Recordable
+from ..uninterrupted import uninterrupted
 from . import background
 from .packing import Comparison, make_beside, may_pack
 from .specialisation import Verdict
@@ -77,6 +78,16 @@ class PackedSteps:
             if any(task.is_dropped or task.failure is not None for task in self._tasks):
                 may = []  # the step goes on as it is
         self._tasks = None
+        try:
+            return self._compare(launches, may)
+        except Exception:  # a step does not fail as code does that it does not need
+            self.drop()
+            self._wait_longer()
+            return []
+
+    def _compare(
+        self, launches: Sequence[RecordedLaunch], may: Sequence[RecordedLaunch]
+    ) -> list[Binding]:
         ways: dict[RecordedLaunch, _Compared] = {}
         others = []
         for launch in dict.fromkeys(may):
@@ -115,8 +126,9 @@ class PackedSteps:
     def run(self) -> bool:
         """Run the step once. Whether all launches are decided, and some are to be bound anew."""
         assert self._parts is not None
-        for part in self._parts:
-            part.run(self._heap.backend)
+        with uninterrupted:  # else a step could stop half-way, which is one graph otherwise
+            for part in self._parts:
+                part.run(self._heap.backend)
         compared = [each for each in self._parts if isinstance(each, _Compared)]
         if any(each.verdict is None for each in compared):
             return False

@@ -109,6 +109,13 @@ MUTATIONS = (
         (f"{_TESTS}::test_launches_go_on_where_code_for_comparisons_cannot_be_compiled",),
     ),
     Mutation(
+        "signals amid a comparison of steps", _STEPS,
+        "with uninterrupted:  # else",
+        "if True:  # else",
+        "some launches of a step have run once more than others",
+        (f"{_OF_STEPS}::test_a_signal_amid_a_comparison_waits_for_the_end_of_the_run",),
+    ),
+    Mutation(
         "steps that run long at once", _STEPS,
         "return max(1, self._look_at - self._runs)",
         "return 1 << 60",

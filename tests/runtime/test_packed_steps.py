@@ -3,6 +3,7 @@ that go on run side by side where that is quicker."""
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from random import Random
@@ -246,15 +247,19 @@ def test_a_step_that_ends_objects_is_not_compared() -> None:
         assert all(each is None for each in world.cells.agent)
 
 
+@pytest.mark.parametrize("is_beside", [True, False])
 def test_a_step_goes_on_where_code_for_comparisons_cannot_be_compiled(
-    monkeypatch: pytest.MonkeyPatch,
+    is_beside: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*given: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(packed_steps, "make_beside", fails)
+    monkeypatch.setattr(packed_steps, "make_beside" if is_beside else "_Compared", fails)
     backend = _Clock()
-    with knobs.scope(background=True, fuse="0"), oa.Heap(backend=backend, capacity="64MiB") as heap:
+    with (
+        knobs.scope(background=is_beside, fuse="0"),
+        oa.Heap(backend=backend, capacity="64MiB") as heap,
+    ):
         world = _World(heap)
         step = world.step()
         for _ in range(20):
@@ -262,3 +267,25 @@ def test_a_step_goes_on_where_code_for_comparisons_cannot_be_compiled(
             assert background.wait(60)
         assert not backend.timed_launches
         assert world.state() == _state_after(20)
+
+
+def test_a_signal_amid_a_comparison_waits_for_the_end_of_the_run() -> None:
+    class _Signals(_Clock):
+        def timed(self, start: Callable[[], None]) -> Callable[[], float | None]:
+            signal.raise_signal(signal.SIGINT)
+            return super().timed(start)
+
+    backend = _Signals(older=(1.0, 0.5), count_small=(1.0, 0.5))
+    with oa.Heap(backend=backend, capacity="64MiB") as heap:
+        world = _World(heap)
+        step = world.step()
+        runs = interrupted = 0
+        while runs < 30:
+            try:
+                step.run()
+            except KeyboardInterrupt:
+                interrupted += 1
+            runs += 1
+        assert interrupted
+        assert {len(each) for each in backend.launched.values()} == {30, 60}
+        assert world.state() == _state_after(30)
