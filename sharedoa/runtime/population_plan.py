@@ -214,7 +214,6 @@ def _number(cls: ClassType) -> int:
 
 def _births(record: ChangingLaunch | PopulationCall | Planned) -> Births:
     if isinstance(record, Planned):
-        record.program.uses()  # by what its names mean now, or it would be looked at for ever
         return record.births
     if isinstance(record, ChangingLaunch):
         return record.program.uses().births

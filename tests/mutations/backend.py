@@ -272,7 +272,7 @@ MUTATIONS = (
         "            answer(question) == known for question,",
         "            True or known for question,",
         "clusters that change while code is compiled are not those of the code",
-        ("tests/runtime/test_facts.py::test_clusters_that_change_while_code_is_compiled",),
+        ("tests/runtime/test_facts.py::test_code_holds_as_long_as_all_answers_are_the_same",),
     ),
     *(
         Mutation(

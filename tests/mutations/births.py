@@ -349,7 +349,7 @@ MUTATIONS = (
     Mutation(
         "chunks in which nobody has lived stay as they are", _KERNELS,
         "_is_none(builder, builder.or_(counts, makes))", "_is_none(builder, counts)",
-        "objects that were made do not live", _LISTED,
+        "objects that were made do not live", _SEQUENCES,
     ),
     Mutation(
         "launches are taken to make nothing", "sharedoa/heap/slots_on_device.py",

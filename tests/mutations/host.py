@@ -325,16 +325,6 @@ MUTATIONS = (
         "what a step does forty times weighs as much as what it does once", (_AGAIN,),
     ),
     Mutation(
-        "names of launches beside births", "sharedoa/runtime/population_plan.py",
-        "record.program.uses()  # by what",
-        "pass  # by what",
-        "a step is planned for ever",
-        (
-            "tests/runtime/test_population_sequence.py::"
-            "test_a_name_of_a_launch_beside_births_means_something_else",
-        ),
-    ),
-    Mutation(
         "calls with other arguments are the same", "sharedoa/runtime/population_plan.py",
         "record.method, *map(id, record.given)", "record.method",
         "each call of a method has the arguments of the first", (_AGAIN,),

@@ -363,3 +363,16 @@ def test_clusters_that_change_while_code_is_compiled(
     other_clusters(work, monkeypatch)
     thread.join()
     assert results == [work.expected()] and len(compiled) == 2
+
+
+def test_code_holds_as_long_as_all_answers_are_the_same(compiled: list[Job]) -> None:
+    """Each is asked again, and one other answer is enough."""
+    with oa.Heap(backend="cpu", capacity="16MiB") as heap:
+        cells = heap.new(Live, COUNT, a=1)
+        values[COUNT](cells, heap.zeros(COUNT, i32))
+    (job,) = compiled
+    kinds = {question[0] for question in job.facts.questions}
+    known = {(kind, *rest): answer for kind in kinds for rest, answer in job.facts.asked(kind)}
+    assert len(known) > 1 and job.facts.still_hold(known.__getitem__)
+    for changed in known:
+        assert not job.facts.still_hold(lambda q, c=changed: object() if q == c else known[q])
