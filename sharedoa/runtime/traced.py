@@ -220,12 +220,10 @@ def apply(
     if method != "__call__" or options:
         raise _unknown(f"numpy.{ufunc.__name__} with {method} or options")
     result = ufunc(*inputs_of(plain, operands))
-    if (
-        not (isinstance(result, np.ndarray) or np.isscalar(result))
-        or np.asarray(result).dtype.kind != "f"
-    ):
+    kind = None if isinstance(result, tuple) else np.asarray(result).dtype.kind
+    if kind in ("b", "i", "u"):
         return result  # of comparisons: constants to gradients
-    slopes = SLOPES.get(ufunc)
+    slopes = SLOPES.get(ufunc) if kind == "f" else None
     if slopes is None:
         raise _unknown(f"numpy.{ufunc.__name__}")
     pulls: list[tuple[Traced, Pull]] = []

@@ -149,6 +149,9 @@ def test_a_choice_by_where() -> None:
         lambda nodes: np.arccosh(nodes.mass),
         lambda nodes: math.sqrt(nodes.mass.sum()),
         lambda nodes: float(nodes.mass[0]),
+        lambda nodes: divmod(nodes.mass * 1.0, 2.0),
+        lambda nodes: np.modf(nodes.mass * 1.0),
+        lambda nodes: abs(nodes.mass * 1j),
     ],
 )
 def test_what_would_be_constant_unseen(use: Callable[[Any], Any]) -> None:

@@ -31,6 +31,14 @@ MUTATIONS = (
         ("tests/gradients/test_records.py::test_what_would_be_constant_unseen",),
     ),
     Mutation(
+        "two numbers of a function of NumPy are constant",
+        "sharedoa/runtime/traced.py",
+        'if kind in ("b", "i", "u"):',
+        'if kind != "f":',
+        "the gradient of a loss with divmod or np.modf is too small, without a word",
+        ("tests/gradients/test_records.py::test_what_would_be_constant_unseen",),
+    ),
+    Mutation(
         "what was read of an object twice counts once",
         "sharedoa/heap/region_selection.py",
         "                if not isinstance(slots, slice) and has_repeated(slots):\n",
