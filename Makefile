@@ -95,5 +95,6 @@ gallery: $(VENV)/installed
 wheels: $(VENV)/installed
 	$(BIN)/python -m pip wheel --no-deps --quiet --wheel-dir dist . ./packaging/apps
 
+# Machine code that tests keep, too, of which there may be a gigabyte.
 clean:
-	rm -rf $(VENV) $(OUT)
+	rm -rf $(VENV) $(OUT) .pytest_cache

@@ -16,6 +16,7 @@ the time of ``differential``. In ``ir`` random ones are verified after each.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -36,6 +37,8 @@ PLAIN = ("apps", "backends", "bench", "cli", "docs", "heap", "many", "runtime", 
 MEANING = ("differential", "gradients", "sampling")
 _TESTS = Path(__file__).parent
 _PASSES = ("always_inliner", "sroa", "instruction_combine", "simplify_cfg")
+#: Code of later sessions is made as this file says then.
+_VERSION = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +68,7 @@ def made_quickly(plainly: bool = False, verified_once: bool = False) -> Iterator
     """What is compiled in the block."""
     fingerprint = HostTarget.fingerprint.fget
     assert fingerprint is not None
-    how = "plainly" if plainly else "quickly"
+    how = f"{'plainly' if plainly else 'quickly'} {_VERSION}"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(HostTarget, "machine", property(_machine))
         # What others have compiled is not this.

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from sharedoa.backends import open_backend
 from sharedoa.runtime.code_cache import descriptions, entry, own_code
 from sharedoa.runtime.code_cache.folder import CodeFolder
 
+from . import quick_code
 from .kept_code import SessionFolder
 
 NAME, OTHER = "0" * 64, "f" * 64
@@ -26,3 +28,14 @@ def test_code_stays_and_what_leads_to_it_does_not(without_text: Any, tmp_path: P
     first.write(OTHER, description, 1000)
     assert (first.read(NAME, 1000), first.read(OTHER, 1000)) == (code, description)
     assert (second.read(NAME, 1000), second.read(OTHER, 1000)) == (code, None)
+
+
+def test_code_of_another_way_to_make_it_quickly_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    target = open_backend("cpu").target
+    found = set()
+    for version in (quick_code._VERSION, "of a later session"):
+        monkeypatch.setattr(quick_code, "_VERSION", version)
+        for plainly in (False, True):
+            with quick_code.made_quickly(plainly):
+                found.add(target.fingerprint)
+    assert len(found) == 4
