@@ -227,7 +227,7 @@ def full_disk() -> None:
         """
 import resource, signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))  # less than any entry
 """
         + _PROGRAM,
         SHAREDOA_CACHE_DIR=str(FOLDER.absolute()),

@@ -395,7 +395,7 @@ out = oa.zeros(20_000, i64)
 slow[20_000](out, 1)
 print("begun", flush=True)
 try:
-    slow[20_000](out, 100_000)
+    slow[20_000](out, 2_000_000)  # seconds, as vector code, too
     oa.synchronize()
     print("ended")
 except KeyboardInterrupt:
