@@ -161,6 +161,13 @@ MUTATIONS = (
         "a device runs the kernels of a processor", _OWN,
     ),
     Mutation(
+        "own kernels for other numbers of threads", "sharedoa/runtime/code_cache/own_code.py",
+        'threads = f"device {target.is_device} warp {width}"', 'threads = f"warp {width}"',
+        "a thread of a device moves as many objects as one of a processor",
+        ("tests/runtime/test_code_cache.py::"
+         "test_the_text_of_an_own_kernel_follows_from_its_key",),
+    ),
+    Mutation(
         "own kernels whose code has gone", "sharedoa/runtime/code_cache/own_code.py",
         "if code is not None and code.key ==", "if code.key ==",
         "a cache that has been tidied ends the next program", _OWN,

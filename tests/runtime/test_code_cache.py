@@ -9,12 +9,15 @@ import warnings
 
 import pytest
 
+from sharedoa.backends import column_kernels, move_code, scattered_kernels, slot_code
 from sharedoa.backends.cpu import CpuBackend
 from sharedoa.backends.own_kernels import OwnKernel, OwnKernels
 from sharedoa.backends.permutation_kernel import PERMUTE
 from sharedoa.runtime import code_cache, knobs
 from sharedoa.runtime.code_cache import entry, own_code
 from sharedoa.targets.host import HostTarget
+from sharedoa.targets.nvptx import NvptxTarget
+from sharedoa.targets.one_thread import OneThread
 
 
 class CountingCompiler:
@@ -98,6 +101,34 @@ def test_the_text_of_an_own_kernel_is_not_made_again(folder, monkeypatch):
     code.unlink()
     assert load() == load() == (3, 2)
     assert load(Other()) == load(Other()) == (4, 2)
+
+
+def own_kernels(target):
+    """All, as backends with such a target make them."""
+    each = move_code.objects_each(target.is_device)
+    regions = slot_code.region_kernels(target.warp or OneThread())
+    of_regions = (regions.settle, regions.total, regions.list)
+    return [
+        slot_code.COPY, slot_code.STORE, slot_code.CLEAR, *slot_code.HEADERS.values(),
+        column_kernels.MOVE, column_kernels.NUMBER, scattered_kernels.ALLOCATE,
+        scattered_kernels.FREE, scattered_kernels.GATHER, scattered_kernels.SCATTER, PERMUTE,
+        *(kernel for kernels in of_regions for kernel in kernels.values()),
+        *(move_code.copy_kernel(item, each, way) for item in (1, 4, 8) for way in (False, True)),
+        *(move_code.pick_kernel(item) for item in (1, 4, 8)),
+        *(move_code.forward_kernel(item, each) for item in (4, 8)),
+        *(move_code.follow_kernel(item, a, each) for item in (4, 8) for a in (1, 4, 8)),
+    ]  # fmt: skip
+
+
+def test_the_text_of_an_own_kernel_follows_from_its_key(monkeypatch):
+    """Else a cache would give one kernel the code of another."""
+    texts = {}
+    for is_device in (False, True):
+        monkeypatch.setattr(HostTarget, "is_device", is_device)
+        for target in (HostTarget(), NvptxTarget("sm_90")):
+            for kernel in own_kernels(target):
+                text = kernel.ir_text(target)
+                assert texts.setdefault(own_code._key(target, kernel.symbol), text) == text
 
 
 def mutated(generator, parts):
