@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import nullcontext
-from ctypes import string_at
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
@@ -22,6 +21,7 @@ from ..model.values import to_host
 from . import hooks
 from .array_memory import ArrayStorage, elements_in
 from .conversion import block, column, holds_references, raw_value
+from .element_access import element_at, put_element
 from .field_values import position_of
 from .field_view import FieldView
 from .numpy_like import MOST_IN_PLACE, NumPyLike, One, Several, advice_for, is_traced
@@ -191,30 +191,15 @@ class Array(NumPyLike, Generic[T_co]):
         element, heap = self.__sharedoa_element__, self._heap
         heap.wait()
         if not holds_references(element):
-            return to_host(element, self._at(place)[0], heap)
+            return to_host(element, element_at(self, place)[0], heap)
         with heap.holding_still():
-            one = self._at(place)
+            one = element_at(self, place)
             self._refuse_deleted(one)
             return to_host(element, one[0], heap)
 
     def _held(self, element: Type, values: Values, place: int) -> Any:
         with self._heap.holding_still():
             return to_host(element, values[place], self._heap)
-
-    def _at(self, place: int) -> Values:
-        """One element as an array of it, which may be a copy."""
-        dtype, storage, residency = self._dtype, self._storage, self._heap.residency
-        if storage is None or storage.is_foreign:
-            return self._raw(place, place + 1)  # raises for what lies where the host does not read
-        size = dtype.itemsize
-        address = self._address + place * size
-        if self._is_left_there():
-            found = self._heap.backend.read(address, size)
-        else:
-            if residency.moves:
-                residency.host_uses(storage.address, address, address + size)
-            found = string_at(address, size)  # a view takes four times as long
-        return elements_in(np.frombuffer(found, np.uint8), dtype)
 
     def _refuse_deleted(self, references: Values) -> None:
         """Raise HeapError for elements that are known to refer to what is gone."""
@@ -227,23 +212,6 @@ class Array(NumPyLike, Generic[T_co]):
             heap.placement.refuse_replaced(references, deletions)
             if references.nbytes == storage.size:
                 storage.known = now
-
-    def _put(self, place: int, raw: Any) -> None:
-        """Write one element, as memory holds it."""
-        dtype = self._dtype
-        if self._is_left_there():
-            one = np.zeros(1, dtype)
-            one[0] = raw
-            self._heap.backend.write(self._address + place * dtype.itemsize, one.tobytes())
-        else:
-            self._raw(place, place + 1)[0] = raw
-
-    def _is_left_there(self) -> bool:
-        """Whether one element had better be copied from or to where the array is."""
-        storage, residency = self._storage, self._heap.residency
-        if storage is None or storage.is_foreign or not residency.moves:
-            return False
-        return residency.copies_one(storage.address)
 
     @overload
     def __getitem__(self, key: One) -> T_co: ...
@@ -302,7 +270,7 @@ class Array(NumPyLike, Generic[T_co]):
             with self._heap.holding_still() if holds_references(element) else nullcontext():
                 raw = raw_value(element, value, self._description(), self._heap)
                 self._note_change()
-                self._put(place, raw)
+                put_element(self, place, raw)
         elif isinstance(key, str):
             type, values = self._component(key)
             given = column(type, value, len(self), f"{self._description()}.{key}", self._heap)

@@ -25,7 +25,7 @@ from .geometry import Geometry, Pair
 from .host_intrinsics import BlockBarrier, HostThread, current_thread
 
 if TYPE_CHECKING:
-    from .launch import Source
+    from .program_source import Source
 
 
 def part_of_launch() -> Callable[[], bool]:

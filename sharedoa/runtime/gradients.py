@@ -33,8 +33,9 @@ from ..model.types import VOID, ArrayType, Type
 from ..tracebacks import short_place
 from .argument_facts import are_apart, is_free_of_races, own_arrays
 from .geometry import Geometry
-from .launch import Program, Source
+from .launch import Program
 from .launch_code import Launch
+from .program_source import Source
 from .tape_words import new_words
 
 

@@ -26,7 +26,8 @@ from ..model.scalars import ScalarType, boolean, weak_int
 from ..model.type_names import f32, f64, i32, i64, u32, u64
 from ..model.types import VOID, ArrayType, ReferenceType, Type, ValueType
 from .kernel import kernel
-from .launch import Program, Source
+from .launch import Program
+from .program_source import Source
 
 # ---------------------------------------------------------------------- kernels
 

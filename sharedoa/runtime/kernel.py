@@ -44,7 +44,7 @@ class Kernel(Generic[P]):
     """
 
     __name__: str
-    #: ``launch.Source.is_general``.
+    #: ``program_source.Source.is_general``.
     is_general = False
 
     def __init__(self, function: Callable[P, Any], local: dict[str, Any]) -> None:
@@ -64,7 +64,8 @@ class Kernel(Generic[P]):
         """Made at first use, so that annotations may name classes that come later."""
         from ..frontend import kernel_signature, translate_kernel
         from .cpython import along_three_axes
-        from .launch import Program, Source
+        from .launch import Program
+        from .program_source import Source
 
         signature = kernel_signature(self.function, self._local)
         for name in LAUNCH_OPTIONS:

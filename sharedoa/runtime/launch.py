@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
-from dispatch.dataclass import dataclass, replace
+from dispatch.dataclass import replace
 from dispatch.mode import Mode
 from ptxpass.ir import Ranges
 
@@ -25,7 +25,6 @@ from ..collection import nothing_collected
 from ..errors import ArgumentError, SharedOAError
 from ..forks import renew_in_child
 from ..frontend import Translation
-from ..frontend.program import ProgramBuilder
 from ..heap.births import NO_TURNS
 from ..heap.foreign import let_go
 from ..heap.heap import Heap, current_heap
@@ -34,7 +33,6 @@ from ..ir.births import Births
 from ..ir.certain_receivers import certain_receivers
 from ..ir.job import Facts, Job, Question, Uses
 from ..ir.number_parts import slot_of
-from ..model.classes import Signature
 from ..model.clusters import Clusters
 from ..model.layout import Layout
 from ..model.world import World
@@ -53,40 +51,9 @@ from .launch_settings import own_settings
 from .packing import Packing
 from .pipeline import Compilation, compile
 from .populations import changing, look_after, turns_in
+from .program_source import Source
 from .specialisation import Constants, FixedWords, Specialisation, number_slots, words_of
 from .unit import Unit, release, release_left
-
-
-@dataclass(frozen=True)
-class Source:
-    """A program before compilation: its launch parameters, its typed tree as the world is now, and
-    the function that CPython runs for it."""
-
-    name: str
-    signature: Signature
-    translate: Callable[[], Translation]
-    function: Callable[..., None]
-    uses_barrier: bool
-    #: Whether a method is called on every element of its first argument, so that none may be null.
-    calls_all: bool = False
-    #: How many of the first parameters are receivers of a method that is called on all of them.
-    receivers: int = 0
-    #: Whether these are arrays with objects of their very class.
-    are_exact: bool = False
-    #: Whether references that it stores go only to arrays that nobody knows as runs.
-    keeps_arrays: bool = False
-    #: Whether it was made of another program: compiled on every backend, and nothing to learn from
-    #: how it uses memory.
-    is_derived: bool = False
-    #: ``KernelLaunch.in_order``.
-    in_order: bool = False
-    #: Makes it a function of another kernel's program, under a symbol; None if that cannot be.
-    add_to: Callable[[ProgramBuilder, str], None] | None = None
-    #: Whether its code knows none of the numbers that it is given, however long they stay the same.
-    is_general: bool = False
-    #: The user's function that it runs; None for several.
-    origin: Callable[..., Any] | None = None
-
 
 _LAUNCHERS_KEPT = 256
 _UNBOUND = Binding(lambda: None, cast(Unit, None), -1, [])

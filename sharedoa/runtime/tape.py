@@ -36,6 +36,7 @@ from ..model.object import Object
 from ..model.world import World
 from .heap_state import Saved
 from .legs import LegEvents, one_by_one
+from .loss_gradients import add_to_adjoints, gradient_of_loss
 from .planned_clusters import remind
 from .tape_words import TapeWords
 from .traced import Read, Traced
@@ -403,9 +404,9 @@ class Tape(Recorder):
             if isinstance(loss, Array) and loss.dtype.kind == "f":
                 seeds[None] = np.ascontiguousarray(seeds[None], loss.dtype)
                 if not adjoints.begin_with(loss, seeds[None]):
-                    _add(loss, seeds[None])
+                    add_to_adjoints(loss, seeds[None])
             elif isinstance(loss, (Array, FieldView)):
-                _add(loss, seeds[None])
+                add_to_adjoints(loss, seeds[None])
             if not self._goes_back_as_one(seeds, adjoints.distance):
                 heap.synchronize()
                 puts_back = self._checkpoints is not None or self._untouched.puts_back
@@ -440,7 +441,7 @@ class Tape(Recorder):
         with own, self._untouched.as_it_was():
             for each in reversed(reads):
                 self.heap.synchronize()
-                _add(each.source, seeds[each.values])
+                add_to_adjoints(each.source, seeds[each.values])
             back.run_on(self.heap, launched, distance)
         return True
 
@@ -458,7 +459,7 @@ class Tape(Recorder):
                     event.reverse(distance)
                 elif event.values in seeds:
                     heap.synchronize()
-                    _add(event.source, seeds[event.values])
+                    add_to_adjoints(event.source, seeds[event.values])
                 del event  # with its tape, before the next launch is recorded
 
     def _backwards(self) -> Generator[TapedLaunch | Read | Saved]:
@@ -485,10 +486,10 @@ class Tape(Recorder):
                 raise ArgumentError(
                     "the loss was computed in the block of another tape", "pass it to that one"
                 )
-            return loss.leaf_adjoints(_gradient(loss.shape, gradient))
+            return loss.leaf_adjoints(gradient_of_loss(loss.shape, gradient))
         if isinstance(loss, (Array, FieldView)):
             self._refuse_elsewhere(loss)
-            return {None: _gradient(loss.shape, gradient)}
+            return {None: gradient_of_loss(loss.shape, gradient)}
         raise ArgumentError(
             f"tape.backward takes what was computed in the block, not {type(loss).__name__}",
             "compute the loss within the block of the tape, or let a kernel store it in an array "
@@ -539,34 +540,6 @@ class _Call:
         found = way_of(self.program, heap, self.geometry, arguments, None, loads_again=True)
         self._way = World.epoch, found
         return found
-
-
-def _gradient(shape: tuple[int, ...], given: Any) -> np.ndarray[Any, Any]:
-    if given is not None:
-        try:
-            weights = np.asarray(given)
-            if weights.dtype.kind != "f":
-                weights = weights.astype(np.float64, casting="same_kind")
-            return np.broadcast_to(weights, shape)
-        except (TypeError, ValueError) as error:
-            raise ArgumentError(
-                f"the gradient has no number for each of a loss of the shape {shape}: {error}",
-                "pass one number, or an array of the shape of the loss",
-            ) from None
-    if int(np.prod(shape)) != 1:
-        raise ArgumentError(
-            f"the loss has the shape {shape}, and a gradient is one of a number",
-            "sum it up, or say how much each number counts: tape.backward(loss, gradient)",
-        )
-    return np.ones(shape)
-
-
-def _add(source: FieldView | Array, adjoint: np.ndarray[Any, Any]) -> None:
-    """Add to the adjoints of what was read."""
-    if isinstance(source, Array):
-        adjoints_of(source._heap).of_array(source)[...] += adjoint
-        return
-    adjoints_of(source._heap).mirrored(source._selection).add(source.path, adjoint)
 
 
 def tape(*, checkpoints: int | None = None) -> Tape:

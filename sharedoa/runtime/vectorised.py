@@ -200,8 +200,8 @@ class _Plans:
 
 
 def _call_by_plan(objects: Population, method: Method, given: list[Any]) -> bool:
-    """Call ``method`` on all objects, where they are runs, or lists of a device that stay, nothing
-    has one element an object and nothing is returned: then the launches are those of the last call.
+    """Call ``method`` on all objects, where they are runs or lists that stay, nothing has one
+    element an object and nothing is returned: then the launches are those of the last call.
     False if that is not so."""
     heap, signature = objects._heap, method.signature
     types = signature.types

@@ -32,7 +32,8 @@ from ..model.types import VOID, ArrayType, ReferenceType, Type
 from .chained_methods import members_of, overriding
 from .device_errors import null_reference_used
 from .host_intrinsics import current_thread
-from .launch import Program, Source
+from .launch import Program
+from .program_source import Source
 
 Statements = list[tree.Statement]
 

@@ -1,6 +1,7 @@
 """All faults that tests must find."""
 
 from . import (
+    adjoint_programs,
     backend,
     birth_turns,
     births,
@@ -52,6 +53,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *several_rounds.MUTATIONS,
     *fusion.MUTATIONS,
     *gradients.MUTATIONS,
+    *adjoint_programs.MUTATIONS,
     *hoist_fields.MUTATIONS,
     *courses.MUTATIONS,
     *legs.MUTATIONS,

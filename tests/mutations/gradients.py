@@ -1,10 +1,8 @@
-"""Faults in the way back through programs, and in what tapes note."""
+"""Faults in what tapes note, and in what is computed of what they read."""
 
 from .mutation import Mutation
 
-_ADJOINT = "sharedoa/ir/adjoint"
 _RULES = "tests/gradients/test_rules.py"
-_EVERYTHING = (f"{_RULES}::test_everything_in_two_classes_and_two_steps",)
 _TAPES = "tests/gradients/test_records.py"
 _COPIES = "tests/gradients/test_device_copies.py"
 _AGAIN = "tests/gradients/test_untouched.py"
@@ -63,14 +61,6 @@ MUTATIONS = (
         ("tests/gradients/test_many.py::test_a_scan_of_fields",),
     ),
     Mutation(
-        "floats that threads share through integers are reversed",
-        "sharedoa/ir/adjoint/program.py",
-        "if not is_reversed and operation.kind in",
-        "if operation.kind in",
-        "the way back reads what other threads have left of shared memory",
-        ("tests/gradients/test_neighbours.py::test_integers_that_threads_share",),
-    ),
-    Mutation(
         "a grid that was built anew is not put back",
         "sharedoa/runtime/hash_grid.py",
         "                storage.version += 1\n",
@@ -79,36 +69,12 @@ MUTATIONS = (
         ("tests/gradients/test_neighbours.py::test_a_grid_that_is_built_in_another_order",),
     ),
     Mutation(
-        "rounds that keep nothing have one frame",
-        "sharedoa/ir/adjoint/loops.py",
-        "    if not to.plan.counts_rounds(loop):\n        frame.word(PREVIOUS)",
-        "    if to.plan.has_linked_rounds(loop):\n        frame.word(PREVIOUS)",
-        "the way back goes through one round of a loop that ended early",
-        (f"{_AGAIN}::test_rounds_that_keep_nothing_and_end_early",),
-    ),
-    Mutation(
         "elements with two names are a thread's own",
         "sharedoa/runtime/argument_facts.py",
         "if is_same and way.is_own(geometry.threads, arguments):",
         "if way.is_own(geometry.threads, arguments):",
         "two threads add plainly to one adjoint",
         (f"{_RULES}::test_who_has_elements_of_arrays",),
-    ),
-    Mutation(
-        "branches of methods that were put in place are not seen",
-        "sharedoa/ir/adjoint/branches.py",
-        "    for region in source.regions:",
-        "    for region in []:",
-        "nobody is told of a branch that has no derivative",
-        (f"{_TAPES}::test_branches_that_depend_on_floats",),
-    ),
-    Mutation(
-        "what a launch changes is loaded again",
-        "sharedoa/ir/adjoint/again.py",
-        "if any(may_meet(role, each) for each in self._stored):",
-        "if False:",
-        "the way back loads what the way there has overwritten",
-        (_EVERYTHING[0],),
     ),
     Mutation(
         "what later launches change is not copied",
@@ -159,28 +125,12 @@ MUTATIONS = (
         (f"{_AGAIN}::test_a_few_threads_keep_what_they_load",),
     ),
     Mutation(
-        "rounds that keep something are counted",
-        "sharedoa/ir/adjoint/program.py",
-        "if frame.size and self.counts_again(loop):",
-        "if False:",
-        "rounds keep what they need in one place",
-        (f"{_WORDS}::test_words_that_are_counted_before",),
-    ),
-    Mutation(
         "references that have changed stay",
         "sharedoa/runtime/heap_state.py",
         "if self._is_unchanged(piece, piece.references):",
         "if True:",
         "the way back goes to other objects",
         (f"{_AGAIN}::test_references_that_the_host_changes",),
-    ),
-    Mutation(
-        "functions with a way back of their own vanish",
-        "sharedoa/ir/small_functions.py",
-        " or function.gradient is not None:",
-        ":",
-        "a way back that somebody wrote is not taken",
-        (f"{_TAPES}::test_a_way_back_of_ones_own",),
     ),
     Mutation(
         "elements of adjoints are those of fields",
@@ -262,22 +212,6 @@ MUTATIONS = (
         "",
         "the loss has no adjoint",
         (f"{_COPIES}::test_seeds_of_a_device",),
-    ),
-    Mutation(
-        "methods are made for the class that an array is of, whatever it holds",
-        "sharedoa/ir/adjoint/program.py",
-        "    if are_exact:\n",
-        "    if receivers:\n",
-        "objects of a subclass go back through the methods of its base class",
-        ("tests/gradients/test_exact.py::test_what_others_call_goes_by_their_class",),
-    ),
-    Mutation(
-        "a way back of one's own reads what is there then",
-        "sharedoa/ir/adjoint/custom.py",
-        "    if kind is None or not kind.effects & Effects.READS:\n        return False\n",
-        "    if True:\n        return False\n",
-        "derivatives are those of memory that launches have changed since",
-        ("tests/gradients/test_records.py::test_a_way_back_of_ones_own_that_reads_memory",),
     ),
     Mutation(
         "integers are sorted within a tape",
@@ -477,38 +411,6 @@ MUTATIONS = (
         ),
     ),
     Mutation(
-        "what is overwritten keeps its adjoint",
-        f"{_ADJOINT}/memory.py",
-        '        to.code.add("store", [to.code.number(0.0, type), part])\n',
-        "",
-        "a value that a store has replaced gets adjoints that are the new one's",
-        (f"{_RULES}::test_a_neighbour_that_is_oneself",),
-    ),
-    Mutation(
-        "stores that may meet forget nothing",
-        f"{_ADJOINT}/loads.py",
-        "if may_meet(own, role)]",
-        "if own == role and False]",
-        "a load gives what was there before a store by another name",
-        (f"{_RULES}::test_a_store_by_another_name",),
-    ),
-    Mutation(
-        "rounds know what was loaded before",
-        f"{_ADJOINT}/loads.py",
-        "{} if is_loop else dict(known)",
-        "dict(known)",
-        "a round of a loop loads what its first round did",
-        (f"{_WORDS}::test_tapes_that_are_too_short_at_first",),
-    ),
-    Mutation(
-        "returns go on behind them",
-        f"{_ADJOINT}/reverse.py",
-        "not (self.plan.touches(operation) or _may_leave(operation))",
-        "not self.plan.touches(operation)",
-        "what an early return gives has no adjoint",
-        _EVERYTHING,
-    ),
-    Mutation(
         "short tapes are taken as they are",
         "sharedoa/runtime/gradients.py",
         "if needed <= room:",
@@ -549,46 +451,6 @@ MUTATIONS = (
         (f"{_RULES}::test_ten_launches_and_scalars_of_each",),
     ),
     Mutation(
-        "what is called again reads memory",
-        f"{_ADJOINT}/program.py",
-        "if summary.accesses or",
-        "if",
-        "the way back reads what has been overwritten since",
-        (f"{_RULES}::test_a_function_that_reads_what_changes",),
-    ),
-    Mutation(
-        "every index along two axes is a thread's own",
-        f"{_ADJOINT}/races.py",
-        "threads[self.axis] <= stride <=",
-        "stride <=",
-        "threads that race along two axes are not looked at",
-        (f"{_WORDS}::test_threads_that_meet_along_two_axes",),
-    ),
-    Mutation(
-        "numbers of eight bits are a thread's own",
-        f"{_ADJOINT}/races.py",
-        "type.bits >= 32",
-        "type.bits >= 8",
-        "threads whose indices wrap are not looked at",
-        (f"{_WORDS}::test_threads_that_meet_along_two_axes",),
-    ),
-    Mutation(
-        "what is in a loop is kept once",
-        f"{_ADJOINT}/bounds.py",
-        "* (frame.size + inside)",
-        "* frame.size",
-        "threads write behind the end of their tapes",
-        (f"{_WORDS}::test_loops_over_arrays_and_to_numbers",),
-    ),
-    Mutation(
-        "calls of no use keep what they can",
-        f"{_ADJOINT}/forward.py",
-        "if operation in self._plan.plain:",
-        "if False:",
-        "what such calls keep overwrites what is of use",
-        (f"{_WORDS}::test_calls_that_no_way_leads_back_through_keep_nothing",),
-    ),
-    Mutation(
         "debug mode adds plainly",
         "sharedoa/runtime/gradients.py",
         "atomic = heap.debug or",
@@ -603,30 +465,6 @@ MUTATIONS = (
         "alike = together",
         "adjoints of one object get those of others",
         ("tests/gradients/test_ptx.py::test_sums_of_warps",),
-    ),
-    Mutation(
-        "every thread adds by itself",
-        f"{_ADJOINT}/memory.py",
-        "if to.plan.is_shared(lvalue) else {}",
-        "if False else {}",
-        "adjoints that all threads add to are as slow as there are threads",
-        ("tests/gradients/test_ptx.py::test_who_adds_to_adjoints",),
-    ),
-    Mutation(
-        "what branches choose is shared whatever it is",
-        "sharedoa/ir/uniformity.py",
-        "return any(values[number] in self.divergent for values, _ in join.ways)",
-        "return False",
-        "threads ask who else adds where nobody does",
-        ("tests/gradients/test_ptx.py::test_places_that_threads_share",),
-    ),
-    Mutation(
-        "what is written makes no difference to counts",
-        f"{_ADJOINT}/counting.py",
-        "if any(may_meet(role, each) for each in written):",
-        "if False:",
-        "threads write behind the end of their tapes",
-        (f"{_WORDS}::test_tapes_that_are_too_short_at_first",),
     ),
     Mutation(
         "what is of no use has no room",

@@ -54,10 +54,9 @@ MUTATIONS = (
         (f"{_SHARED_OUT}::test_a_list_is_not_planned_when_a_run_is_about_to_be_taken",),
     ),
     Mutation(
-        "an element of another library's array on a GPU", _ARRAYS,
-        "        if storage is None or storage.is_foreign:\n"
-        "            return self._raw(place, place + 1)", "        if storage is None:\n"
-        "            return self._raw(place, place + 1)",
+        "an element of another library's array on a GPU", "sharedoa/heap/element_access.py",
+        "    if storage is None or storage.is_foreign:\n        return array._raw(",
+        "    if storage is None:\n        return array._raw(",
         "the process ends where it reads an element of what lies on a GPU alone",
         ("tests/backends/test_foreign_streams.py::test_arrays_of_others_on_a_gpu",),
     ),

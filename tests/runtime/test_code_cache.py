@@ -122,7 +122,7 @@ def own_kernels(target):
 
 def test_the_text_of_an_own_kernel_follows_from_its_key(monkeypatch):
     """Else a cache would give one kernel the code of another."""
-    texts = {}
+    texts: dict[bytes, str] = {}
     for is_device in (False, True):
         monkeypatch.setattr(HostTarget, "is_device", is_device)
         for target in (HostTarget(), NvptxTarget("sm_90")):

@@ -19,7 +19,8 @@ from ...heap.run import RunOfObjects
 from ...model.classes import Signature
 from ...model.object import Object
 from ...model.types import VOID, Type
-from ..launch import Program, Source
+from ..launch import Program
+from ..program_source import Source
 from .threads import Share, share_threads, tell_threads
 
 Places = tuple[tuple[int, ...], ...]
