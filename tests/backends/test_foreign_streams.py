@@ -26,6 +26,7 @@ from sharedoa.backends.cuda_device import CudaDevice
 from sharedoa.backends.gpu import GpuKernel
 from sharedoa.heap import foreign
 from sharedoa.heap.array_memory import ArrayStorage
+from sharedoa.heap.element_access import element_at
 from sharedoa.heap.export import cuda_array_interface, device_of, dlpack
 from sharedoa.runtime import streams
 
@@ -168,7 +169,7 @@ def test_arrays_of_others_on_a_gpu(driver: PretendDriver, heap: Any) -> None:
     heap.residency = SimpleNamespace(moves=False)
     for array in (taken, given):
         with pytest.raises(oa.HeapError, match="the host does not read"):
-            array._at(0)
+            element_at(array, 0)
     assert isinstance(taken._storage, ArrayStorage)
     with pytest.raises(oa.ArgumentError, match="gaps"):
         foreign.adopt(heap, OnGpu(values, strides=(8,)), "argument")

@@ -84,8 +84,8 @@ MUTATIONS = (
     ),
     Mutation(
         "objects move while elements are read or written", "sharedoa/heap/arrays.py",
-        "        if not holds_references(element):\n            return to_host(element, self._at",
-        "        if True:\n            return to_host(element, self._at",
+        "        if not holds_references(element):\n            return to_host(element, element_at",
+        "        if True:\n            return to_host(element, element_at",
         "an element refers to another object", (f"{_MOVES}::test_one_object_that_moves_meanwhile",),
     ),
     Mutation(

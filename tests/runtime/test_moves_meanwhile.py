@@ -12,8 +12,8 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import i32
-from sharedoa.heap.arrays import Array
 from sharedoa.heap.by_type import ByTypePlacement
+from sharedoa.heap.element_access import put_element
 
 from ..heap.invariants import check_invariants
 from ..interleaving import Place, place, places, switching
@@ -121,7 +121,7 @@ _AT_LINES: dict[str, tuple[Callable[[_All, Full], Any], Place]] = {
     "array written": (_WROTE["array"], _WRITE_ONE),
     "element written": (_WROTE["element"], _WRITE_ONE),
     "reference among elements written": (_WROTE["reference among elements"], _WRITE_ONE),
-    "element of an array written": (_WROTE["element of an array"], place(Array._put, "dtype")),
+    "element of an array written": (_WROTE["element of an array"], place(put_element, "dtype")),
 }
 
 
