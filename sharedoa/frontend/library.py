@@ -21,7 +21,7 @@ from .atomics import atomic
 from .conditions import type_test
 from .constant_tables import length_of, row_of
 from .context import Context
-from .conversions import constant, convert_scalar, truth
+from .conversions import coerce, constant, convert_scalar, truth
 from .expressions import expression, static_value, translate
 from .extents import index3, size3
 from .folds import extreme, quantified, total
@@ -191,19 +191,39 @@ def _extreme(operator: tree.CompareOperator) -> Handler:
             context.reject(
                 node, "min and max take values, or what has some", "write min(a, b) or min(array)"
             )
-        type, values = unify(context, values, node, "min or max")
-        location = context.locate(node)
+        unify(context, values, node, "min or max")  # refuses what is no one type
         best = values[0]
-        for value in values[1:]:  # the first of equal values wins, as in Python
-            first, second = context.temporary(type), context.temporary(type)
-            a, b = tree.Local(type, location, first), tree.Local(type, location, second)
-            test = compare(context, operator, b, a, node)
-            choice = tree.Conditional(type, location, test, b, a)
-            inner = tree.Let(type, location, second, value, choice)
-            best = tree.Let(type, location, first, best, inner)
+        for value in values[1:]:
+            best = _better(context, operator, best, value, node)
         return best
 
     return choose
+
+
+def _better(
+    context: Context,
+    operator: tree.CompareOperator,
+    best: tree.Expression,
+    value: tree.Expression,
+    node: ast.Call,
+) -> tree.Expression:
+    """``value`` where it compares so with ``best``, which wins among equals, as in Python."""
+    location = context.locate(node)
+    type, converted = unify(context, [best, value], node, "min or max")
+    is_whole = isinstance(type, ScalarType) and type.is_integer
+    given = [
+        # An int of Python's own is compared as it is: in a narrower type it may be another number.
+        raw if is_whole and raw.type == weak_int and not isinstance(raw, tree.Constant) else same
+        for raw, same in zip((best, value), converted, strict=True)
+    ]
+    first, second = (context.temporary(each.type) for each in given)
+    a, b = (tree.Local(each.type, location, each) for each in (first, second))
+    test = compare(context, operator, b, a, node)
+    chosen, other = (coerce(context, each, type, node, "min or max") for each in (b, a))
+    choice = tree.Conditional(type, location, test, chosen, other)
+    return tree.Let(
+        type, location, first, given[0], tree.Let(type, location, second, given[1], choice)
+    )
 
 
 def _len(context: Context, node: ast.Call) -> tree.Expression:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import sharedoa as oa
-from sharedoa import f32, f64, i32, i64, u8
+from sharedoa import f32, f64, i32, i64, u8, u64
 
 from ..codegen.interpreted import InterpretedGpu
 
@@ -57,3 +57,29 @@ def test_as_in_cpython() -> None:
     for other_floats, other_whole in others:
         assert np.array_equal(floats, other_floats, equal_nan=True)
         assert np.array_equal(whole, other_whole)
+
+
+@oa.kernel
+def extremes(levels: oa.Array[u8], counts: oa.Array[u64], out: oa.Array[i64]) -> None:
+    t = oa.grid(1)
+    level, count = levels[t], counts[t]
+    n = 90 * t
+    for k in range(-300, 2000, 77):  # an int, whose last eight bits are often less than a level
+        high, low = max(k, 0), min(k, 255)
+        out[n] = i64(min(level, high)) + i64(min(high, level))
+        out[n + 1] = i64(max(level, low)) + i64(max(low, level))
+        out[n + 2] = (
+            i64(max(count, k)) + i64(max(k, low, count)) + i64(min(high, high + 300, level))
+        )
+        n += 3
+
+
+def test_an_int_that_the_other_type_does_not_hold_is_compared_as_it_is() -> None:
+    found = []
+    for backend in ("python", "cpu"):
+        with oa.Heap(backend=backend, capacity="16MiB"):
+            out = oa.zeros(360, i64)
+            levels = oa.array(u8, [200, 0, 255, 7])
+            extremes[4](levels, oa.array(u64, [5, 2**40, 0, 80]), out)
+            found.append(out.numpy().tolist())
+    assert found[0] == found[1]

@@ -6,6 +6,13 @@ _DEPENDENCIES = "sharedoa/frontend/dependencies.py"
 
 MUTATIONS = (
     Mutation(
+        "min and max compare what is converted", "sharedoa/frontend/library.py",
+        "raw if is_whole and raw.type == weak_int", "raw if False and raw.type == weak_int",
+        "min(n, k) of a u8 is 44 where k is 300",
+        ("tests/frontend/test_number_calls.py"
+         "::test_an_int_that_the_other_type_does_not_hold_is_compared_as_it_is",),
+    ),
+    Mutation(
         "numbers beyond 64 bits with a sign are in no range", "sharedoa/frontend/comparisons.py",
         "map(_unconverted, range_arguments(context, node))", "range_arguments(context, node)",
         "x in range(n) is False where n is a u64 from 2**63 on",
