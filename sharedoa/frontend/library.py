@@ -191,7 +191,9 @@ def _extreme(operator: tree.CompareOperator) -> Handler:
             context.reject(
                 node, "min and max take values, or what has some", "write min(a, b) or min(array)"
             )
-        unify(context, values, node, "min or max")  # refuses what is no one type
+        type, _ = unify(context, values, node, "min or max")  # refuses what is no one type
+        if isinstance(type, ValueType) and "minimum" in type.methods:
+            context.reject(node, f"{type!r} has no order", "oa.min and oa.max go by component")
         best = values[0]
         for value in values[1:]:
             best = _better(context, operator, best, value, node)

@@ -242,6 +242,7 @@ def wrong(statement: str) -> Callable[..., None]:
         ("a[0].x = 1.0", "values do not change"),
         ("a[0][1] = 1.0", "values do not change"),
         ("x = v < v", "cannot be compared so"),
+        ("x = min(v, v)", "oa.min and oa.max go by component"),
         ("x = oa.dot(i, i)", "oa.dot does not take i32"),
         ("x, y = v", "cannot be unpacked into 2"),
         ("x = v.length", "is not called"),
