@@ -356,7 +356,11 @@ class HeapMemory:
     @property
     def is_apart(self) -> bool:
         """Whether the calling thread is part of no launch."""
-        return not any(is_part() for is_part in list(self.launching.values()))
+        # As a loop: a kernel that CPython runs asks at each access.
+        for is_part in [*self.launching.values()]:  # noqa: SIM110
+            if is_part():
+                return False
+        return True
 
     def launch_words(self, debug: bool) -> list[int]:
         """What kernels must know (``dispatch.state``), with or without the checks of debug mode."""

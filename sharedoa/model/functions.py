@@ -21,7 +21,7 @@ from .classes import Signature
 from .signatures import resolve_signature, scope_of
 from .source_text import remember_source
 from .type_names import P, R_co
-from .types import VOID
+from .types import VOID, Type
 from .values import convert
 from .world import World
 
@@ -29,6 +29,9 @@ from .world import World
 def _as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
+
+#: Of each parameter where it stands in a call, its name and type, and what complaints call it.
+_Parameters = list[tuple[int, str, Type, str]]
 
 #: What CPython runs in place of a user's function, set by ``runtime/annotated_locals``.
 form_for_cpython: Callable[[Callable[..., Any]], Callable[..., Any]] = _as_it_is
@@ -40,23 +43,32 @@ def converting(
     """``function`` with arguments and result converted by its signature when CPython calls it."""
     skip = 1 if receiver else 0
     form: list[Callable[..., Any]] = []
+    known: list[tuple[Signature, _Parameters]] = []
+
+    def parameters(types: Signature) -> _Parameters:
+        for of, found in known:
+            if of is types:
+                return found
+        named = zip(types.names, types.types, strict=True)
+        made = [(n + skip, p, t, f"{name}: {p}") for n, (p, t) in enumerate(named)]
+        known[:] = [(types, made)]
+        return made
 
     @functools.wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
         types = signature()
         given = list(arguments)
-        for position, (parameter, type) in enumerate(zip(types.names, types.types, strict=True)):
-            place = position + skip
+        for place, parameter, type, what in parameters(types):
             if place < len(given):
-                given[place] = convert(type, given[place], f"{name}: {parameter}")
+                given[place] = convert(type, given[place], what)
             elif parameter in named:
-                named[parameter] = convert(type, named[parameter], f"{name}: {parameter}")
+                named[parameter] = convert(type, named[parameter], what)
             elif parameter in types.defaults:
-                named[parameter] = convert(type, types.defaults[parameter], f"{name}: {parameter}")
+                named[parameter] = convert(type, types.defaults[parameter], what)
         if not form:
             form.append(form_for_cpython(function))
         result = form[0](*given, **named)
-        if types.result == VOID:
+        if types.result is VOID:
             return result
         return convert(types.result, result, f"{name}: the result")
 
