@@ -191,13 +191,19 @@ class NumPyLike(Many, NDArrayOperatorsMixin):
         operands = [value if value is self else self._independent(value) for value in inputs]
 
         mask = options.pop("where", True)
+        compute = ufunc
 
         def change(values: Values, where: Any) -> None:
             pieces = (self._piece(operand, values, where) for operand in operands)
             chosen = self._piece(mask, values, where)
-            ufunc(*pieces, out=values, where=chosen, **options)
+            compute(*pieces, out=values, where=chosen, **options)
 
         try:
+            if ufunc is np.power and self.dtype.kind in "iu":
+                # It may refuse an exponent halfway, and leaves rubbish in what it writes to.
+                given: list[Any] = [self._numpy() if v is self else v for v in operands]
+                operands = [np.power(*given, where=self._operand(mask), **options)]
+                compute = np.positive
             self._change(change)
         except (TypeError, ValueError, OverflowError) as error:
             raise ArgumentError(

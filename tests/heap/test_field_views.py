@@ -256,6 +256,7 @@ MISTAKES = [
     (lambda c: c.number.__itruediv__(2), "cannot take the result of divide"),
     (lambda c: c.number.__iadd__(np.ones(3)), "Circle.number cannot take"),
     (lambda c: c.number.__iadd__("x"), "Circle.number cannot take"),
+    (lambda c: c.number.__ipow__(np.array([2] * 19 + [-1])), "cannot take the result of power"),
     (lambda c: c.number.__setitem__(slice(0, 2), [1, 2, 3]), "3 values for 2 places"),
     (lambda c: c.number.__setitem__(Ellipsis, 1.5), "write i32"),
     (lambda c: setattr(c, "radius", np.ones(3)), "3 values for 20 places"),

@@ -40,6 +40,12 @@ _SHARED_OUT = "tests/runtime/test_launch_sharing.py"
 
 MUTATIONS = (
     Mutation(
+        "integer powers are computed in the fields", "sharedoa/heap/numpy_like.py",
+        'if ufunc is np.power and self.dtype.kind in "iu":', "if False:",
+        "a negative exponent is refused with rubbish in the fields",
+        ("tests/heap/test_field_views.py::test_mistakes",),
+    ),
+    Mutation(
         "what launches change is a list for good", "sharedoa/heap/population.py",
         "return self._patience.get(cls, _PATIENCE) < _PATIENCE", "return False",
         "calls look at a list in each of their threads where they could compute",
