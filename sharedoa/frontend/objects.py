@@ -118,6 +118,7 @@ def _constructor(program: ProgramBuilder, cls: ClassType, initialiser: Method) -
     symbol = f"{cls.name}.{cls.type_index}.made"
     if symbol in program.functions:
         return symbol
+    run = program.require_method(initialiser)
     signature, reference = initialiser.signature, ReferenceType(cls)
     source = source_of(initialiser.function, f"{initialiser.owner.name}.__init__")
     here = source.locate(source.definition)
@@ -126,7 +127,6 @@ def _constructor(program: ProgramBuilder, cls: ClassType, initialiser: Method) -
     there = tree.Local(reference, here, made)
     itself = tree.Convert(ReferenceType(initialiser.owner), here, there)
     given = [tree.Local(each.type, here, each) for each in parameters]
-    run = program.require_method(initialiser)
     initialise = tree.DirectCall(signature.result, here, run, [itself, *given])
     has_room = tree.Compare(boolean, here, "is_not", there, tree.Null(reference, here))
     program.functions[symbol] = tree.Function(

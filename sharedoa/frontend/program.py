@@ -16,7 +16,7 @@ from ..ir.frozen import check_frozen
 from ..ir.receivers import narrow_receivers
 from ..model.annotations import refuse_list
 from ..model.classes import ClassType, Method, Signature
-from ..model.functions import DeviceFunction, user_function
+from ..model.functions import DeviceFunction
 from ..model.members import called_by_cpython
 from ..model.signatures import resolve_signature, scope_of
 from ..model.structs import method_signature
@@ -30,6 +30,7 @@ from . import (  # noqa: F401  else the first call in a kernel would import them
     tree,
     vector_calls,
 )
+from .changed_methods import follow, follow_value
 from .context import Context
 from .dependencies import (
     CodeDependency,
@@ -122,7 +123,7 @@ class ProgramBuilder:
         it."""
         symbol = f"{method.owner.name}.{method.owner.type_index}.{method.name}"
         name = f"{method.owner.name}.{method.name}"
-        self._depend_on_wrapper(method, name)
+        self._depend_on_wrapper(method)
         if method.kind != "class":
             cls = None
         else:
@@ -133,16 +134,11 @@ class ProgramBuilder:
             ReferenceType(method.owner), method.owner, method.kind in ("static", "class"), cls,
         )  # fmt: skip
 
-    def _depend_on_wrapper(self, method: Method, name: str) -> None:
-        """Raise ClassError where CPython calls another function."""
-        called = called_by_cpython(method.owner.python_class, method.name)
-        if user_function(called) is not method.function:
-            raise ClassError(
-                f"method {name} was changed in place, as IPython's autoreload does, and kernels "
-                "have what it was",
-                "load its module again (importlib.reload) and make objects anew",
-            )
-        self._depend_on_code(called)
+    def _depend_on_wrapper(self, method: Method) -> None:
+        """The method is what CPython calls. Raises ClassError where it cannot be."""
+        follow(method)
+        self._depend_on_code(called_by_cpython(method.owner.python_class, method.name))
+        self._depend_on_code(method.function)
 
     def _depend_on_code(self, function: Callable[..., Any] | None) -> None:
         """IPython's autoreload gives functions in classes other code, which raises no epoch."""
@@ -167,6 +163,7 @@ class ProgramBuilder:
     def require_value_method(self, struct: ValueType, name: str) -> str:
         cls = struct.python_class
         if not is_ours(cls):  # another function in its place is refused
+            follow_value(struct, name)
             own = getattr(cls, name, None)
             self.dependencies.append(NameDependency("attribute", cls, name, own))
             self._depend_on_code(own)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from dispatch.dataclass import dataclass
 
 from ..errors import CompileError, Diagnostic
-from ..model.source_text import source_text
+from ..model.source_text import SourceText, source_text
 from .tree import Location
 
 
@@ -57,10 +57,14 @@ def source_of(function: Callable[..., Any], name: str) -> Source:
     Raises CompileError when the source cannot be had (``exec``, a lambda, a C function), or is not
     what the function was made from.
     """
-    code, text = function.__code__, source_text(function)
+    return source_of_code(function.__code__, source_text(function), name)
+
+
+def source_of_code(code: CodeType, text: SourceText, name: str) -> Source:
+    """The source of what was defined in ``text``. Raises CompileError as ``source_of``."""
     if not text.is_sure and not _is_made_from(code, text.lines):
         raise _edited(name, code)
-    functions = _functions_of(code.co_filename, text.lines)
+    functions = functions_of(code.co_filename, text.lines)
     found = functions.get((code.co_name, code.co_firstlineno))
     if found is not None:
         return Source(code.co_filename, name, found)
@@ -103,31 +107,35 @@ def _edited(name: str, code: CodeType) -> CompileError:
 def _is_made_from(code: CodeType, lines: list[str]) -> bool:
     """Whether a function's code is what CPython makes of these lines, or they have nothing to do
     with it."""
-    made = _codes_of(code.co_filename, lines)
-    return any(_are_equal(each, code) for each in made.get(_place(code), ()))
+    made = codes_of(code.co_filename, lines)
+    return any(are_equal(each, code) for each in made.get(_place(code), ()))
 
 
 def _place(code: CodeType) -> tuple[str, int]:
     return code.co_name, code.co_firstlineno
 
 
-def _codes_of(file: str, lines: list[str]) -> _Codes:
+def codes_of(file: str, lines: list[str]) -> _Codes:
     """What CPython makes of a file with these lines; nothing if it cannot be read."""
     known = _compiled.get(file)
     if known is None or known[0] is not lines:
         try:
-            module = compile("".join(lines), file, "exec", dont_inherit=True)
+            known = lines, codes_in("".join(lines), file)
         except SyntaxError:
             return {}
-        codes: _Codes = {}
-        pending = [module]
-        while pending:
-            found = pending.pop()
-            codes.setdefault(_place(found), []).append(found)
-            pending += [each for each in found.co_consts if isinstance(each, CodeType)]
-        known = lines, codes
         _keep(_compiled, file, known)
     return known[1]
+
+
+def codes_in(text: str, file: str) -> _Codes:
+    """What CPython makes of a text. Raises SyntaxError."""
+    codes: _Codes = {}
+    pending = [compile(text, file, "exec", dont_inherit=True)]
+    while pending:
+        found = pending.pop()
+        codes.setdefault(_place(found), []).append(found)
+        pending += [each for each in found.co_consts if isinstance(each, CodeType)]
+    return codes
 
 
 def _keep(kept: dict[str, _Kept], file: str, known: _Kept) -> None:
@@ -137,12 +145,12 @@ def _keep(kept: dict[str, _Kept], file: str, known: _Kept) -> None:
         kept.pop(oldest, None)
 
 
-def _are_equal(one: Any, other: Any) -> bool:
+def are_equal(one: Any, other: Any) -> bool:
     """Of codes, or of constants in them."""
     if isinstance(one, CodeType) and isinstance(other, CodeType):
         same = all(getattr(one, each) == getattr(other, each) for each in _PARTS_OF_CODE)
         return same and len(one.co_consts) == len(other.co_consts) and all(
-            map(_are_equal, one.co_consts, other.co_consts)
+            map(are_equal, one.co_consts, other.co_consts)
         )  # fmt: skip
     return type(one) is type(other) and repr(one) == repr(other)
 
@@ -152,7 +160,7 @@ _PARTS_OF_CODE = (
 )  # fmt: skip
 
 
-def _functions_of(file: str, lines: list[str]) -> _Functions:
+def functions_of(file: str, lines: list[str]) -> _Functions:
     """All functions that a file with these lines defines; none if it cannot be read."""
     known = _parsed.get(file)
     if known is None or known[0] is not lines:

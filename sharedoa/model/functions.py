@@ -12,6 +12,7 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import Any, Generic
 
 from ..errors import ClassError
@@ -39,10 +40,10 @@ form_for_cpython: Callable[[Callable[..., Any]], Callable[..., Any]] = _as_it_is
 
 def converting(
     function: Callable[..., Any], signature: Callable[[], Signature], name: str, *, receiver: bool
-) -> Callable[..., Any]:
+) -> Any:
     """``function`` with arguments and result converted by its signature when CPython calls it."""
     skip = 1 if receiver else 0
-    form: list[Callable[..., Any]] = []
+    form, form_of = function, None
     known: list[tuple[Signature, _Parameters]] = []
 
     def parameters(types: Signature) -> _Parameters:
@@ -54,8 +55,7 @@ def converting(
         known[:] = [(types, made)]
         return made
 
-    @functools.wraps(function)
-    def call(*arguments: Any, **named: Any) -> Any:
+    def run(arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         types = signature()
         given = list(arguments)
         for place, parameter, type, what in parameters(types):
@@ -65,21 +65,32 @@ def converting(
                 named[parameter] = convert(type, named[parameter], what)
             elif parameter in types.defaults:
                 named[parameter] = convert(type, types.defaults[parameter], what)
-        if not form:
-            form.append(form_for_cpython(function))
-        result = form[0](*given, **named)
+        nonlocal form, form_of
+        if form_of is not function.__code__:  # which autoreload changes
+            form, form_of = form_for_cpython(function), function.__code__
+        result = form(*given, **named)
         if types.result is VOID:
             return result
         return convert(types.result, result, f"{name}: the result")
 
-    mark_wrapper(call, function)
-    return call
+    return stand_in(function, run)
 
 
-def mark_wrapper(wrapper: Any, function: Callable[..., Any]) -> None:
-    """Note that ``wrapper`` stands for the user's ``function`` in a class."""
+def stand_in(
+    function: Callable[..., Any], run: Callable[[tuple[Any, ...], dict[str, Any]], Any]
+) -> Any:
+    """A function that stands for the user's ``function`` in a class and calls ``run``."""
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        return run(arguments, named)
+
+    # Among the user's globals, as IPython's autoreload gives it the code of another function.
+    names = function.__globals__
+    made: Any = FunctionType(call.__code__, names, closure=call.__closure__)
+    functools.update_wrapper(made, function)
     # Itself, too: functools.wraps copies the mark to a function that a user wraps around it.
-    wrapper.__sharedoa_wrapped__ = (wrapper, function)
+    made.__sharedoa_wrapped__ = (made, function)
+    return made
 
 
 def user_function(function: Any) -> Any:
@@ -203,15 +214,21 @@ def is_abstract_body(function: Callable[..., Any]) -> bool:
         declared = lazy_annotations.of(function).get("return") not in (None, "None")
         return declared and set(code.co_consts) <= {None, function.__doc__}
     definition = tree.body[0]
-    if not isinstance(definition, ast.FunctionDef):
-        return False
+    return isinstance(definition, ast.FunctionDef) and is_abstract_definition(definition)
+
+
+def is_abstract_definition(definition: ast.FunctionDef) -> bool:
     body = definition.body
     if ast.get_docstring(definition) is not None and len(body) > 1:
         body = body[1:]
     last = body[-1]
     if isinstance(last, ast.Raise):
         error = last.exc.func if isinstance(last.exc, ast.Call) else last.exc
-        return len(body) == 1 and isinstance(error, ast.Name) and error.id == code.co_names[0]
+        return (
+            len(body) == 1
+            and isinstance(error, ast.Name)
+            and error.id == _raising.__code__.co_names[0]
+        )
     return (
         isinstance(last, ast.Expr)
         and isinstance(last.value, ast.Constant)

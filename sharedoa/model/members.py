@@ -3,14 +3,13 @@ methods, operators; and what a class takes from mixins."""
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, Literal
 
 from ..errors import ClassError
 from . import lazy_annotations
-from .functions import converting, mark_wrapper, user_function
+from .functions import converting, stand_in, user_function
 
 MemberKind = Literal["method", "property", "static", "class"]
 
@@ -72,12 +71,11 @@ def wrapped(
 
 def _for_both(
     converted: Callable[..., Any], function: Callable[..., Any], signature: Callable[[], Any]
-) -> Callable[..., Any]:
+) -> Any:
     """What is called as in kernels if they can: the types may be those of the host."""
     chosen: list[Callable[..., Any]] = []
 
-    @functools.wraps(function)
-    def call(*arguments: Any, **named: Any) -> Any:
+    def run(arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         if not chosen:
             try:
                 signature()
@@ -87,8 +85,7 @@ def _for_both(
                 chosen.append(converted)
         return chosen[0](*arguments, **named)
 
-    mark_wrapper(call, function)
-    return call
+    return stand_in(function, run)
 
 
 def check_kind(name: str, attribute: str, kind: MemberKind | None, inherited: MemberKind) -> None:

@@ -7,7 +7,6 @@ are what kernels compile.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import sys
 from collections.abc import Callable
@@ -27,7 +26,7 @@ from .classes import LAYOUTS, ClassType, Method, Signature
 from .deleted import DeletedReference
 from .field_access import FieldAccess, InlineField
 from .frozen import check_frozen
-from .functions import is_abstract_body, mark_wrapper, refuse_lambda, user_function
+from .functions import is_abstract_body, refuse_lambda, stand_in, user_function
 from .members import MemberKind, member_of, mixed_in, split_bases, wrapped
 from .shown import shown, shown_fields, shown_row
 from .signatures import resolve_signature, scope_of
@@ -413,7 +412,6 @@ def _install_method(cls: ObjectMeta, method: Method, original: Any = None) -> No
     shared.install(method)
     if method.abstract:
         wrapper = _abstract_caller(shared, name, function)
-        mark_wrapper(wrapper, function)
         if method.kind == "property":
             wrapper = property(wrapper)
     else:
@@ -422,16 +420,24 @@ def _install_method(cls: ObjectMeta, method: Method, original: Any = None) -> No
     type.__setattr__(cls, name, wrapper)
 
 
+def change_function(method: Method, function: Any) -> None:
+    """Let a method be another function, which is called as the one that it was."""
+    cls: Any = method.owner.python_class
+    with World.changing:
+        method.function = function
+        _install_method(cls, method, vars(cls)[method.name])
+        World.advance()
+
+
 def _abstract_caller(shared: ClassType, name: str, function: Any) -> Any:
-    @functools.wraps(function)  # for ``help``
-    def call(self: Object, *arguments: Any, **named: Any) -> Any:
+    def run(arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        whose = f" ({type(arguments[0]).__name__})" if arguments else ""
         raise ClassError(
             f"{shared.name}.{name} is abstract and has no body to run",
-            f"override it in the class of the object ({type(self).__name__}), and do not call it "
-            "through super()",
+            f"override it in the class of the object{whose}, and do not call it through super()",
         )
 
-    return call
+    return stand_in(function, run)
 
 
 def _check_overrides(shared: ClassType) -> None:

@@ -29,16 +29,22 @@ _known: WeakKeyDictionary[Callable[..., Any], tuple[CodeType, SourceText]] = Wea
 
 def remember_source(function: Callable[..., Any]) -> None:
     """Keep the text of the file that ``function`` was just defined in."""
-    _known[function] = function.__code__, _read(function)
+    _known[function] = function.__code__, text_now(function)
+
+
+def remembered_source(function: Callable[..., Any]) -> tuple[CodeType, SourceText]:
+    """The code that ``function`` was defined with, and the text of its file then."""
+    return _known.get(function) or (function.__code__, text_now(function))
 
 
 def source_text(function: Callable[..., Any]) -> SourceText:
     """The text that ``function`` was defined in; no lines if there is none."""
     known = _known.get(function)
-    return known[1] if known is not None and known[0] is function.__code__ else _read(function)
+    return known[1] if known is not None and known[0] is function.__code__ else text_now(function)
 
 
-def _read(function: Callable[..., Any]) -> SourceText:
+def text_now(function: Callable[..., Any]) -> SourceText:
+    """The text of its file as it is."""
     file = function.__code__.co_filename
     linecache.checkcache(file)
     lines = linecache.getlines(file, function.__globals__)

@@ -6,7 +6,6 @@ value: ``v = Vec3(v.x, f32(0), v.z)``.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import sys
 import types
@@ -17,7 +16,7 @@ from ..errors import ArgumentError, ClassError
 from . import lazy_annotations
 from .annotations import OWN_CLASS, Scope, declare, local_names, refuse_grid, resolve
 from .classes import Signature
-from .functions import converting, mark_wrapper, refuse_lambda, user_function
+from .functions import converting, refuse_lambda, stand_in, user_function
 from .shown import shown
 from .signatures import resolve_signature, scope_of
 from .source_text import remember_source
@@ -119,6 +118,14 @@ def method_signature(struct: ValueType, name: str) -> Signature:
             "methods of values stay what they are: define the struct again",
         )
     return _signature(struct, name)
+
+
+def change_method(struct: ValueType, name: str, function: Callable[..., Any]) -> None:
+    """Let a method be another function, which is called as the one that it was."""
+    with World.changing:
+        struct.methods[name] = function
+        setattr(struct.python_class, name, _method_of_forms(struct, name))
+        World.advance()
 
 
 def _signature(struct: ValueType, name: str) -> Signature:
@@ -251,7 +258,8 @@ def _method_of_forms(struct: ValueType, name: str) -> Any:
     forms = [own, *(_converting_method(struct, each) for each in names[1:])]
     signatures: list[Signature] = []
 
-    def call(self: Any, other: Any) -> Any:
+    def run(arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        self, other = arguments
         if not signatures:
             signatures.extend(_signature(struct, each) for each in names)
         for signature, form in zip(signatures, forms, strict=True):
@@ -262,8 +270,7 @@ def _method_of_forms(struct: ValueType, name: str) -> Any:
             return NotImplemented  # so that CPython asks the other one
         return own(self, other)
 
-    mark_wrapper(functools.update_wrapper(call, struct.methods[name]), struct.methods[name])
-    return call
+    return stand_in(struct.methods[name], run)
 
 
 def _converting_method(struct: ValueType, name: str) -> Any:

@@ -20,6 +20,7 @@ from ..errors import DeviceError, SharedOAError
 from ..model.classes import Signature
 from ..model.extent import EXTENT, Extent
 from ..model.scalars import u32
+from ..tracebacks import is_ours
 from .cpython_births import LaunchInCPython
 from .geometry import Geometry, Pair
 from .host_intrinsics import BlockBarrier, HostThread, current_thread
@@ -129,8 +130,9 @@ def _device_error(error: Exception, name: str, thread: HostThread) -> DeviceErro
     place = code.co_filename, code.co_firstlineno
     trace = error.__traceback__
     while trace is not None:
-        if not trace.tb_frame.f_globals.get("__name__", "").startswith("sharedoa."):
-            place = trace.tb_frame.f_code.co_filename, trace.tb_lineno
+        file = trace.tb_frame.f_code.co_filename
+        if not is_ours(file):
+            place = file, trace.tb_lineno
         trace = trace.tb_next
     message = error.message if isinstance(error, SharedOAError) else str(error)
     index = thread.index[0] if thread.size[1] == 1 else thread.index

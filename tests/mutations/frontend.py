@@ -2,6 +2,7 @@
 
 from .mutation import Mutation
 
+_CHANGED = "sharedoa/frontend/changed_methods.py"
 _DEPENDENCIES = "sharedoa/frontend/dependencies.py"
 
 MUTATIONS = (
@@ -26,10 +27,41 @@ MUTATIONS = (
         ("tests/runtime/test_autoreload.py",),
     ),
     Mutation(
-        "a method that was changed in place is what it was", "sharedoa/frontend/program.py",
-        "if user_function(called) is not method.function:", "if False:",
+        "a method that was changed in place is what it was", _CHANGED,
+        "    if user_function(called) is not known:\n        change_function",
+        "    if False:\n        change_function",
         "in a notebook kernels go on with a method that was edited, and CPython does not",
-        ("tests/runtime/test_autoreload.py::test_methods_of_classes",),
+        ("tests/runtime/test_autoreload.py::test_edited_twice",),
+    ),
+    Mutation(
+        "a method of a value that was changed in place is what it was", _CHANGED,
+        "if is_ours and user_function(called) is not known:", "if False:",
+        "in a notebook kernels refuse what was edited",
+        ("tests/runtime/test_autoreload.py::test_what_was_edited_runs",),
+    ),
+    Mutation(
+        "an initialiser that was changed in place has no source", _CHANGED,
+        "elif known.__code__ is not remembered_source(known)[0]:", "elif False:",
+        "in a notebook kernels refuse what was edited",
+        ("tests/runtime/test_autoreload.py::test_initialisers",),
+    ),
+    Mutation(
+        "a method may get another signature in place", _CHANGED,
+        "    if before != after:", "    if False:",
+        "kernels pass what the method took before, and CPython what it takes now",
+        ("tests/runtime/test_autoreload.py::test_other_methods_are_refused",),
+    ),
+    Mutation(
+        "what stands in a class for a method knows our names", "sharedoa/model/functions.py",
+        "names = function.__globals__", "names = globals()",
+        "code that autoreload puts there does not find what its module defines",
+        ("tests/runtime/test_autoreload.py::test_what_was_edited_runs",),
+    ),
+    Mutation(
+        "what CPython runs is made of a function as it was", "sharedoa/model/functions.py",
+        "if form_of is not function.__code__:", "if form_of is None:",
+        "annotated local variables of a mixin's method convert as before it was edited",
+        ("tests/runtime/test_autoreload.py::test_what_was_edited_runs",),
     ),
     Mutation(
         "constants of mixins stay", "sharedoa/frontend/expressions.py",
