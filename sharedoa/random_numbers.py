@@ -41,6 +41,11 @@ def _integers(value: Any, what: str) -> Any:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return np.array(int(value) & _ALL, np.uint64)
     found = np.asarray(value)
+    if found.dtype.kind in "fO" and not hasattr(value, "dtype"):
+        # Of ints that no one type of 64 bits holds NumPy makes floats.
+        exact = np.asarray(value, object)
+        if exact.size and all(isinstance(each, (int, np.integer)) for each in exact.flat):
+            return (exact & _ALL).astype(np.uint64)
     if found.dtype.kind not in "iu":
         raise ArgumentError(f"{what} takes integers, not {value!r}", "number what it is about")
     return found.astype(np.uint64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -123,13 +123,21 @@ def other_heap(what: str) -> ArgumentError:
 def _scalar_column(type: ScalarType, value: Any, what: str) -> Column:
     if isinstance(value, (bool, int, float, np.generic)):
         return np.asarray(convert(type, value, what), type.dtype)
+    if isinstance(value, Iterator):
+        value = list(value)
     found = as_numpy(value, what)
     if found.dtype == type.dtype:
         return found
     if found.ndim == 0:
         return np.asarray(convert(type, found[()], what), type.dtype)
-    source = from_dtype(found.dtype)
     given_in_python = not hasattr(value, "dtype")
+    if given_in_python and type.is_integer and found.dtype.kind in "fO":
+        # Of ints that no one type of 64 bits holds NumPy makes floats, which would be rounded.
+        exact = np.array(list(value), object)
+        if exact.size and all(isinstance(each, (int, np.integer)) for each in exact.flat):
+            _check_range(type, exact, what)
+            return exact.astype(type.dtype)
+    source = from_dtype(found.dtype)
     if given_in_python and source in _PYTHON_NUMBERS:
         source = _PYTHON_NUMBERS[source]
     if source is not None and source.is_integer and type.is_integer:

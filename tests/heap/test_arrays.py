@@ -343,6 +343,19 @@ def test_signed_numbers_that_fit_are_taken_for_unsigned_ones(heap):
         oa.array(u64, np.array([1.0]))
 
 
+def test_ints_that_numpy_makes_floats_of(heap):
+    """Python's own, where one is beyond an i64 and another one would fit it."""
+    most = 2**64 - 1
+    for given in ([5, most], (5, most), iter([5, most]), [np.uint64(5), most]):
+        assert oa.array(u64, given).numpy().tolist() == [5, most]
+    assert oa.array(u64, [[5, most]]).numpy().tolist() == [[5, most]]
+    for given, outside in (([-1, 2**63], -1), ([1, 2**64], 2**64)):
+        with pytest.raises(oa.ArgumentError, match=f"takes u64, and {outside} does not fit it"):
+            oa.array(u64, given)
+    with pytest.raises(oa.ArgumentError, match="takes i64, and 9223372036854775808 does not fit"):
+        oa.array(oa.i64, [1, 2**63])
+
+
 def test_an_index_of_two_dimensions_chooses_rows(heap):
     circles, rows = oa.new(Circle, 3), np.array([[0, 1, 2], [2, 1, 0]])
     with pytest.raises(oa.ArgumentError, match=r"in 3 dimensions\n.*one or two"):

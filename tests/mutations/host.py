@@ -40,6 +40,18 @@ _SHARED_OUT = "tests/runtime/test_launch_sharing.py"
 
 MUTATIONS = (
     Mutation(
+        "ints of a list are what NumPy makes of them", "sharedoa/heap/conversion.py",
+        'if given_in_python and type.is_integer and found.dtype.kind in "fO":', "if False:",
+        "oa.array(u64, [5, 2**64 - 1]) is refused, as NumPy makes floats of it",
+        ("tests/heap/test_arrays.py::test_ints_that_numpy_makes_floats_of",),
+    ),
+    Mutation(
+        "counters of a list are what NumPy makes of them", "sharedoa/random_numbers.py",
+        'if found.dtype.kind in "fO" and not hasattr(value, "dtype"):', "if False:",
+        "oa.random(7, [5, 2**64 - 1]) is refused, as NumPy makes floats of it",
+        ("tests/runtime/test_random_numbers.py::test_one_number_and_arrays_of_them",),
+    ),
+    Mutation(
         "integer powers are computed in the fields", "sharedoa/heap/numpy_like.py",
         'if ufunc is np.power and self.dtype.kind in "iu":', "if False:",
         "a negative exponent is refused with rubbish in the fields",

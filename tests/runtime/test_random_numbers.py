@@ -58,6 +58,8 @@ def test_one_number_and_arrays_of_them() -> None:
     assert float(oa.random(7, 4)) * 2**24 == int(oa.random_bits(7, 4)) >> 8
     assert oa.random(7) == oa.random(7, 0) and len(np.unique(made)) > 55_000
     assert oa.random(SEED, np.arange(0)).shape == (0,)
+    wide = [5, 2**64 - 1, -7, 2**70 + 4]
+    assert oa.random(SEED, wide).tolist() == [oa.random(SEED, each) for each in wide]
     with pytest.raises(oa.ArgumentError, match=r"oa.random takes integers, not 0.5"):
         oa.random(0.5)
 
