@@ -25,7 +25,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
@@ -37,8 +37,9 @@ from bench.harness import RESULTS, machine, versions
 from sharedoa.backends.base import KernelLaunch
 from sharedoa.backends.cpu import CpuBackend
 from sharedoa.backends.staging import HostStaging
-from sharedoa.runtime import background, launch
-from sharedoa.runtime.pipeline import compile
+from sharedoa.heap.heap import Heap
+from sharedoa.runtime import background, clustering, launch
+from sharedoa.runtime.population_plan import CannotPlanError
 from sharedoa.runtime.population_sequence import PopulationSequence
 from sharedoa.targets.host import HostTarget
 
@@ -107,21 +108,42 @@ class _Device(CpuBackend):
         return threads[0] * threads[1] >= _BUSY
 
 
+def count_work(counts: defaultdict[str, float]) -> None:
+    """Count from now on what launches have the host do, and note its seconds there."""
+
+    def counted(work: Callable[..., Any], what: str) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            is_main = threading.current_thread() is threading.main_thread()
+            name, start = what if is_main else f"{what} beside", time.perf_counter()
+            counts[name] += 1
+            try:
+                return work(*arguments)
+            except CannotPlanError:
+                counts[f"{name} in vain"] += 1
+                raise
+            finally:
+                counts[f"seconds of {name}"] += time.perf_counter() - start
+
+        return call
+
+    places = (
+        (launch, "compile", "compilations"),
+        (PopulationSequence, "_make_plan", "plans"),
+        (clustering, "sample", "looks"),
+        (Heap, "rearrange", "rearranged"),
+    )
+    for owner, name, what in places:
+        setattr(owner, name, counted(getattr(owner, name), what))
+
+
 class _Measured:
     """Times and numbers of a process, from ``begin`` on."""
 
     def __init__(self) -> None:
         self._in_kernels = 0.0
         self._before = self._now()
-        self.counts: Counter[str] = Counter()
-        vars(launch)["compile"] = self._counted(compile)
-        plan = PopulationSequence._make_plan
-
-        def make_plan(sequence: PopulationSequence) -> None:
-            self.counts["plans"] += 1
-            plan(sequence)
-
-        PopulationSequence._make_plan = make_plan  # type: ignore[method-assign, assignment]
+        self.counts: defaultdict[str, float] = defaultdict(int)
+        count_work(self.counts)
         prepare = CpuBackend.prepare
 
         def timed(backend: CpuBackend, what: KernelLaunch) -> Callable[[], None]:
@@ -135,14 +157,6 @@ class _Measured:
             return run
 
         CpuBackend.prepare = timed  # type: ignore[method-assign, assignment]
-
-    def _counted(self, work: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(job: Any) -> Any:
-            is_main = threading.current_thread() is threading.main_thread()
-            self.counts["compiled by launches" if is_main else "compiled beside"] += 1
-            return work(job)
-
-        return counted
 
     def _now(self) -> float:
         return time.thread_time() - self._in_kernels
