@@ -22,6 +22,10 @@ _NAME = "sharedoa_window"
 
 MOST_WINDOWS = 1024
 """With more of them the code's table of places to branch to would be long."""
+_MOST_EACH = 16
+"""Windows a range at most: a large class beside small ones, or slabs far apart, make tables of
+hundreds, in each call, which take seconds to compile. And how far apart slabs lie differs from
+process to process, so such code would not be found again."""
 
 Range = tuple[int, int, int]
 """First and last place of a range, and the type index of the objects in it."""
@@ -38,7 +42,7 @@ class Windows:
     def of(cls, ranges: Sequence[Range], bits: int) -> tuple[Windows, int] | None:
         """The largest windows that hold ``ranges``, which are in order, and where the first begins,
         maybe below 0. None where there is nothing to tell apart, and where windows would be too
-        many or reach over more than 2**bits places."""
+        many, in all or for so few ranges, or reach over more than 2**bits places."""
         apart = [(low[1], high[0]) for low, high in pairwise(ranges) if low[2] != high[2]]
         if not apart:
             return None
@@ -49,7 +53,8 @@ class Windows:
         size = 1 << shift
         begin = ranges[0][0] - (ranges[0][0] - boundary) % size
         count = (ranges[-1][1] - begin) // size + 1
-        if count > MOST_WINDOWS or count << shift > 1 << bits:
+        most = min(MOST_WINDOWS, _MOST_EACH * len(ranges))
+        if count > most or count << shift > 1 << bits:
             return None
         types = [0] * count
         for first, last, type_index in ranges:

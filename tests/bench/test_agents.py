@@ -121,3 +121,17 @@ def test_mesa_counts_alike():
     for ours, mesa in zip(result.rows[::2], result.rows[1::2], strict=True):
         for what in {"wolves", "grown cells", "birds", "people"} & set(ours["counts"]):
             assert mesa["counts"][what] == pytest.approx(ours["counts"][what], rel=0.3)
+
+
+def test_whole_runs_with_an_empty_and_a_filled_cache(tmp_path, monkeypatch):
+    arguments = ["programs", "--whole-runs", "--programs", "wator", "--backend", "cpu"]
+    monkeypatch.setattr(sys, "argv", [*arguments, "--out", str(tmp_path)])
+    programs.main()
+    (file,) = tmp_path.glob("whole-runs-wator-cpu-*.json")
+    record = json.loads(file.read_text())
+    empty, filled = record["rows"]
+    assert [empty["cache"], filled["cache"]] == ["empty", "filled"] and not record["failures"]
+    assert empty["counts"] == filled["counts"] and len(empty["samples"]) == 2
+    assert [each["to"] for each in empty["pieces"]] == [1, 2, 3]
+    for row in (empty, filled):
+        assert row["pieces"][0]["compilations"] > 0

@@ -132,3 +132,13 @@ def test_code_tells_every_place(width: int, made: tuple[int, list[Range]], met: 
     for first, last, type_index in possible:
         for place in (first, (first + last) // 2, last):
             assert find(place) == type_index
+
+
+def test_a_large_class_among_small_ones_or_far_from_them_has_no_windows() -> None:
+    small = [(number << 21, (number << 21) + 99, number + 1) for number in range(5)]
+    for begin, size in ((5 << 21, 1 << 21), (5 << 21, 91 << 21), (60 << 21, 36 << 21)):
+        ranges = [*small, (begin, begin + size - 1, 6)]
+        found = Windows.of(ranges, 64)
+        assert found is not None and found[0].shift == 21
+    for begin, size in ((5 << 21, 92 << 21), (60 << 21, 37 << 21), (96 << 21, 1 << 21)):
+        assert Windows.of([*small, (begin, begin + size - 1, 6)], 64) is None

@@ -227,6 +227,12 @@ MUTATIONS = (
         "        shift = min([span,", "        shift = max([span,",
         "a window holds objects of two classes", ("tests/dispatch/test_windows.py",),
     ),
+    Mutation(
+        "windows of few ranges", _WINDOWS,
+        "min(MOST_WINDOWS, _MOST_EACH * len(ranges))", "MOST_WINDOWS",
+        "a call of few classes has a table of hundreds of windows, other ones in each process",
+        ("tests/dispatch/test_windows.py",),
+    ),
     # ---------------------------------------------------------------- facts, bindings
     Mutation(
         "definitions", _BINDING,
