@@ -6,7 +6,7 @@ import ast
 import re
 from typing import NoReturn
 
-from ..model.scalars import ScalarType, boolean, f32, weak_float
+from ..model.scalars import ScalarType, boolean, f32, i64, u64, weak_float
 from . import tree
 from .context import Context
 from .conversions import as_variable, convert_scalar
@@ -100,6 +100,10 @@ def _formatted(
         _refuse_spec(context, spec, type, node)
     if type.is_integer and spec[-1] in "fFeEgG":
         value, type = convert_scalar(context, value, weak_float, node), weak_float
+    if type.kind == "uint" and set(spec) & set("+ "):
+        if type == u64:
+            _refuse_spec(context, spec, type, node)
+        value, type = convert_scalar(context, value, i64, node), i64  # C has no signs of unsigned
     if not (_OF_FLOATS if type.is_float else _OF_INTEGERS).fullmatch(spec):
         _refuse_spec(context, spec, type, node)
     return tree.Formatted(value, spec)

@@ -7,6 +7,11 @@ _DEPENDENCIES = "sharedoa/frontend/dependencies.py"
 
 MUTATIONS = (
     Mutation(
+        "unsigned numbers are printed as C does", "sharedoa/frontend/texts.py",
+        """if type.kind == "uint" and set(spec)""", """if False and set(spec)""",
+        "{n:+} of a u32 has no sign", ("tests/runtime/test_saying.py::test_prints",),
+    ),
+    Mutation(
         "min and max compare what is converted", "sharedoa/frontend/library.py",
         "raw if is_whole and raw.type == weak_int", "raw if False and raw.type == weak_int",
         "min(n, k) of a u8 is 44 where k is 300",

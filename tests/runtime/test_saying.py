@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import sharedoa as oa
-from sharedoa import f32, f64, i32, u64
+from sharedoa import f32, f64, i32, u8, u16, u32, u64
 
 from ..codegen.interpreted import InterpretedGpu
 
@@ -26,6 +26,7 @@ def say(x: f32, y: f64, n: i32, u: u64):
     print(f"{n} {u} {n > 3} {NAME} {{}} 100%", NAME, 1, sep=", ", end="!\n")
     print(f"{x:.3f}|{y:8.2e}|{y:<9.3g}|{y:+.1F}|{x: .2f}|{y:>12.4G}|{n:.1f}|{u:.0f}", n, sep="")
     print(f"{n:5}|{n:<5d}|{n:05}|{n:+d}|{n: }|{u:>3}|{n!s}", end=None, sep=None)
+    print(f"{u32(n):+}|{u8(u):+5}|{u16(n): d}|{u8(u):+05}")
     print(f"{y / 0.0:6.2f} {-(y - y):.1f} {(y - y) / (y - y):+.2f}")
 
 
@@ -58,7 +59,7 @@ def test_prints(capsys: pytest.CaptureFixture[str]) -> None:
             oa.synchronize()
         found.append(capsys.readouterr().out)
     assert found[0].startswith("-7 18446744073709551615 False größe {n} 100% {} 100%, größe")
-    assert found[0].count("\n") == 4
+    assert found[0].count("\n") == 5
     assert found[1:] == found[:1] * 2
 
 
