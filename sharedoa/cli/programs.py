@@ -28,7 +28,10 @@ LayoutName = Annotated[str | None, typer.Option(help=f"one of {knobs.layout.vali
 Input = Annotated[Path | None, typer.Option(help="read the input instead of generating it")]
 Steps = Annotated[int | None, typer.Option(min=1, help="iterations")]
 Size = Annotated[int | None, typer.Option(min=1, help="size of the generated input")]
-Seed = Annotated[int | None, typer.Option(min=0, help="of the generated input and the run")]
+Seed = Annotated[
+    int | None,
+    typer.Option(min=0, max=2**64 - 1, help="of the generated input and the run"),
+]
 Natural = Annotated[
     bool, typer.Option("--natural", help="the classes a user would write, not the paper's")
 ]
@@ -147,7 +150,9 @@ def _options_of(app: AppInfo, options: RunOptions, texts: Sequence[str] | None) 
     try:
         return dataclasses.replace(options, settings=app.settings_from(texts or ()))
     except ValueError as error:
-        raise ConfigurationError(f"--set: {error}", "write --set NAME=NUMBER") from error
+        raise ConfigurationError(
+            f"--set: {error}", "write --set NAME=NUMBER, a whole number in digits"
+        ) from error
 
 
 def _app(name: str) -> AppInfo:

@@ -52,6 +52,10 @@ steps_text: steps
     run traffic --steps abc
 seed_negative: seed
     run traffic --seed -1
+seed_beyond_64_bits: seed
+    run wator --size 4 --steps 1 --seed 18446744073709551616
+set_fraction: whole
+    run wator --set width=2.5
 set_unknown: objects, nothing
     run traffic --set objects=3
 set_text: objects
