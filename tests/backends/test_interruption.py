@@ -6,6 +6,7 @@ import pytest
 
 from sharedoa.backends.guard_code import is_supported
 
+from ..modes import rotated
 from .programs import SECONDS, interrupt, run, start
 
 pytestmark = pytest.mark.skipif(not is_supported(), reason="kernels are left on Linux with glibc")
@@ -28,8 +29,7 @@ assert out.numpy().sum() == {count}
 """
 
 
-@pytest.mark.parametrize("debug", ["0", "1"])
-@pytest.mark.parametrize("count", [1, 1000])
+@pytest.mark.parametrize(("count", "debug"), rotated([1, 1000], ["0", "1"]))
 def test_an_endless_loop(tmp_path, count, debug):
     before = f"heap = oa.Heap(backend='cpu', debug={bool(int(debug))}).__enter__()\n"
     text = before + _ENDLESS.format(count=count, before="")

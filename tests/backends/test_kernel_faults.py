@@ -6,14 +6,15 @@ import pytest
 
 from sharedoa.backends.guard_code import is_supported
 
+from ..pairwise import pairwise
 from .programs import run, run_with_options
 
 pytestmark = pytest.mark.skipif(not is_supported(), reason="faults are told on Linux with glibc")
 
 
-@pytest.mark.parametrize("references", ["32", "64"])
-@pytest.mark.parametrize("layout", ["aos", "tile"])
-@pytest.mark.parametrize("method", ["follow", "mark"])
+@pytest.mark.parametrize(
+    ("references", "layout", "method"), pairwise(["32", "64"], ["aos", "tile"], ["follow", "mark"])
+)
 def test_null_is_named_and_the_heap_goes_on(tmp_path, references, layout, method):
     status, out, errors = run(
         tmp_path,
@@ -29,9 +30,9 @@ is_whole(heap)
     assert "SHAREDOA_DEBUG=1" in out
 
 
-@pytest.mark.parametrize("debug", ["0", "1"])
-@pytest.mark.parametrize("count", [1, 50_000])
-@pytest.mark.parametrize("thread", ["main", "other"])
+@pytest.mark.parametrize(
+    ("debug", "count", "thread"), pairwise(["0", "1"], [1, 50_000], ["main", "other"])
+)
 def test_recursion_without_end(tmp_path, debug, count, thread):
     status, out, errors = run(
         tmp_path,

@@ -384,6 +384,7 @@ def test_nothing_selected(monkeypatch, tmp_path):
 # ------------------------------------------------------------------------- plots
 
 
+@pytest.mark.slow
 def test_plots_of_the_committed_records(tmp_path):
     record = merge([max(RESULTS.glob("reproduction-nvidia-h200-*.json"))])
     calls = max(RESULTS.glob("virtual-call-nvidia-h200-*.json"))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+
+from .. import forked
 
 ROOT = Path(__file__).parents[2]
 PATH = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
@@ -94,12 +95,10 @@ FIRST = {"cpu": 7 * 64, "cuda": 13 * 32}
 def profile(folder: Path, script: str, *options: str, backend: str = "cpu", **variables: str):
     (folder / "script.py").write_text(script)
     settings = {"SHAREDOA_BACKEND": backend, "SHAREDOA_CACHE_DIR": "off", "SHAREDOA_FUSE": "0"}
-    return subprocess.run(
-        [sys.executable, "-m", "sharedoa", "profile", *options, "script.py", "--steps", "3", "-h"],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": PATH, **settings, **variables},
-        capture_output=True,
-        text=True,
+    return forked.run(
+        ["-m", "sharedoa", "profile", *options, "script.py", "--steps", "3", "-h"],
+        {**os.environ, "PYTHONPATH": PATH, **settings, **variables},
+        folder,
     )
 
 

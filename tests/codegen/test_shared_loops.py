@@ -104,7 +104,11 @@ def _reduce(kernel: Any, given: Lists) -> list[Any]:
     return [getattr(all, name).numpy().tolist() for name in "abcd"]
 
 
-@pytest.mark.parametrize("kernel", [add, least, greatest, bits], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize(
+    "kernel",
+    [add, least, *(pytest.param(each, marks=pytest.mark.slow) for each in (greatest, bits))],
+    ids=lambda kernel: kernel.name,
+)
 @given(given=lists())
 @few
 def test_reductions(kernel: Any, given: Lists) -> None:

@@ -69,6 +69,7 @@ def test_any_count(kernel: Any, type: Any, backend: str) -> None:
         np.testing.assert_array_equal(right.numpy(), np.right_shift(*pairs.T))
 
 
+@pytest.mark.slow
 def test_a_count_that_llvm_took_the_lower_half_of(tmp_path: Path) -> None:
     """A random program whose shift LLVM 22 turned into one of PTX, whose clamp sees 32 bits."""
     run_task(Task("calls", 6003404, "interpreted", ("auto",)), tmp_path)

@@ -85,7 +85,7 @@ def test_in_the_interpreter_of_ptx(tmp_path_factory: pytest.TempPathFactory, see
     require_equal(folder, seed, InterpretedGpu, captures=IS_THOROUGH, **options)
 
 
-@pytest.mark.parametrize("mode", ONE_BY_ONE)
+@pytest.mark.parametrize("mode", half_of(ONE_BY_ONE, 0))
 @settings(max_examples=examples(1))
 @given(seed=seeds)
 def test_debug_mode_one_by_one(

@@ -6,8 +6,6 @@ import importlib.util
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from statistics import geometric_mean
 
@@ -19,6 +17,8 @@ from bench.reproduction.tables import tables
 from dispatch.mode import MODES
 from sharedoa.ir.pipeline import PIPELINE
 from sharedoa.runtime import knobs
+
+from .. import forked
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = (
@@ -58,13 +58,7 @@ def run(program: str, folder: Path, **variables: str) -> str:
     file = folder / "program.py"
     file.write_text(program)
     settings = {"SHAREDOA_BACKEND": "cpu", **variables}
-    done = subprocess.run(
-        [sys.executable, str(file)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **settings},
-        capture_output=True,
-        text=True,
-    )
+    done = forked.run([file], {**os.environ, "PYTHONPATH": str(ROOT), **settings}, folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -103,6 +103,7 @@ def test_gradients_of_programs_are_differences(seed: int) -> None:
     assert along == pytest.approx((losses[0] - losses[1]) / (2 * STEP), rel=1e-5, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_programs_have_what_they_are_to_have() -> None:
     """Every feature changes the programs of some seeds, and most programs are usable."""
     texts = [make_program(seed) for seed in range(20)]

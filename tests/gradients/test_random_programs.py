@@ -54,7 +54,7 @@ def test_gradients_agree_in_debug_mode(tmp_path: Path) -> None:
         assert agree(tmp_path, seed, "range+switch", "cpu", debug=True)
 
 
-@pytest.mark.parametrize("states", [1, 2, 5])
+@pytest.mark.parametrize("states", [1, 2, pytest.param(5, marks=pytest.mark.slow)])
 def test_gradients_agree_with_checkpoints(states: int, tmp_path: Path) -> None:
     for seed in some(40_000 + states, examples(1)):
         assert agree(tmp_path, seed, "auto", "cpu", checkpoints=states)

@@ -75,7 +75,7 @@ def busy(heap: oa.Heap, stop: threading.Event, mine: Callable[[], None]) -> thre
     return thread
 
 
-@pytest.mark.parametrize("mode", ["auto", "concord"])
+@pytest.mark.parametrize("mode", ["auto", pytest.param("concord", marks=pytest.mark.slow)])
 def test_forks_amid_everything(mode: str) -> None:
     with oa.Heap(mode, "cpu", "aos", "256MiB", 8) as heap:
         items = oa.new(Item, 2000, number=3)

@@ -225,10 +225,15 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
 
 
 def _worlds_and_operations() -> list[Any]:
-    """Each operation where objects are placed one by one and in one of the other worlds, whose
-    books are the same; ``test_ctrl_c_at_many_moments`` has all."""
+    """Each operation where objects are placed one by one or in one of the other worlds, whose
+    books are the same, and slowly in both; ``test_ctrl_c_at_many_moments`` has all."""
     return [
-        pytest.param(world, operation, id=f"{'-'.join(world)}-{operation.__name__}")
+        pytest.param(
+            world,
+            operation,
+            marks=[pytest.mark.slow] * ((world == SCATTERED) == bool(turn % 2)),
+            id=f"{'-'.join(world)}-{operation.__name__}",
+        )
         for turn, operation in enumerate(OPERATIONS)
         for world in (BY_TYPE[turn % len(BY_TYPE)], SCATTERED)
     ]

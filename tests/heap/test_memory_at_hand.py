@@ -129,7 +129,7 @@ def test_ctrl_c_while_memory_is_used_again() -> None:
         assert interrupt_everywhere(compute, check, 150) >= 100
 
 
-@pytest.mark.parametrize("keeps", [True, False])
+@pytest.mark.parametrize("keeps", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_signals_handler_uses_memory_again_meanwhile(keeps: bool) -> None:
     with oa.Heap(backend="cpu", capacity="64MiB") as heap:
         given, ones = array(), oa.array(i32, np.ones(100, np.int32))

@@ -8,6 +8,7 @@ import pytest
 
 from dispatch.mode import MODES
 
+from ...modes import half_of
 from ..effort import EXAMPLES
 from .agreement import made, play
 from .features import ALL, MENDED
@@ -23,7 +24,7 @@ def agree(folder: Path, seed: int, backend: str, mode: str = "auto") -> None:
     play(program, steps, folder, heaps(backend, mode, seed))
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", half_of(MODES, 1))
 def test_in_every_mode(tmp_path: Path, mode: str) -> None:
     for number in range(max(1, EXAMPLES // 3)):
         agree(tmp_path, _CPU + number * len(MODES) + MODES.index(mode), "cpu", mode)
@@ -46,6 +47,7 @@ def test_on_a_gpu(tmp_path: Path, mode: str) -> None:
         agree(tmp_path, _CUDA + number * len(MODES) + MODES.index(mode), "cuda", mode)
 
 
+@pytest.mark.slow
 def test_most_launches_have_many_threads_and_some_share_arrays() -> None:
     """Not much is left of random launches that are undefined but launches of one thread."""
     launches = [
