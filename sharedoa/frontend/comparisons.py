@@ -7,7 +7,7 @@ import builtins
 
 import numpy as np
 
-from ..model.scalars import ScalarType, boolean, u64, weak_int
+from ..model.scalars import ScalarType, boolean, weak_int
 from ..model.types import InlineType, ReferenceType, ValueType
 from . import tree
 from .context import Context
@@ -50,9 +50,10 @@ def _membership(context: Context, node: ast.Compare) -> Operand:
 def _in_range(
     context: Context, value: tree.Expression, node: ast.Call, inside: ast.Compare
 ) -> tree.Expression:
-    from .iteration import range_arguments
+    from .iteration import range_arguments, unsigned_bound
 
-    start, stop, step = map(_unconverted, range_arguments(context, node))
+    bounds = range_arguments(context, node)
+    start, stop, step = (unsigned_bound(each) or each for each in bounds)
     if not isinstance(step, tree.Constant) or step.value != 1:
         context.reject(node, "in a range with a step", "write a <= x < b and (x - a) % step == 0")
     if not (isinstance(value.type, ScalarType) and value.type.is_integer):
@@ -69,12 +70,6 @@ def _in_range(
     for variable, given in reversed([*zip(held, (value, start, stop), strict=True)]):
         test = tree.Let(boolean, location, variable, given, test)
     return test
-
-
-def _unconverted(bound: tree.Expression) -> tree.Expression:
-    """A bound as it is where 64 bits with a sign do not hold all that it may be."""
-    is_wrapped = isinstance(bound, tree.Convert) and bound.value.type == u64
-    return bound.value if is_wrapped else bound  # type: ignore[attr-defined]
 
 
 def _chain(

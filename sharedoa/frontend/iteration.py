@@ -10,7 +10,7 @@ from typing import Any
 
 from dispatch.dataclass import dataclass, field, replace
 
-from ..model.scalars import weak_int
+from ..model.scalars import u64, weak_int
 from ..model.types import ArrayType, ListType, TupleType, ValueType
 from . import tree
 from .constant_tables import item_of, length_of, row_of, value_of
@@ -217,10 +217,33 @@ def range_arguments(context: Context, node: ast.Call) -> list[tree.Expression]:
     return values if len(values) == 3 else [*values, one]
 
 
+def counted(context: Context, node: ast.Call) -> tuple[list[tree.Expression], list[tree.Statement]]:
+    """Start, stop and step of a loop over ``range(...)``, and what computes them. Where a bound is
+    a ``u64`` that a loop cannot count to, which has 64 bits with a sign, that fails."""
+    bounds, before = range_arguments(context, node), list[tree.Statement]()
+    if not any(map(unsigned_bound, bounds)):
+        return bounds, before
+    for place, bound in enumerate(bounds):
+        unsigned = unsigned_bound(bound)
+        bounds[place] = held = _held(context, unsigned or bound, before)
+        if unsigned is not None:
+            most = constant(2**63 - 1, u64, bound.location)
+            fits = compare(context, "le", held, most, node)
+            before.append(tree.Assert(bound.location, fits, "bounds of range are below 2**63"))
+            bounds[place] = as_index(context, held, node, "the bound")
+    return bounds, before
+
+
+def unsigned_bound(bound: tree.Expression) -> tree.Expression | None:
+    """What a bound was before it was converted, if 64 bits with a sign do not hold all of it."""
+    is_wrapped = isinstance(bound, tree.Convert) and bound.value.type == u64
+    return bound.value if is_wrapped else None  # type: ignore[attr-defined]
+
+
 def _range(context: Context, node: ast.Call) -> Items:
-    before: list[tree.Statement] = []
     location = context.locate(node)
-    start, stop, step = (_held(context, each, before) for each in range_arguments(context, node))
+    bounds, before = counted(context, node)
+    start, stop, step = (_held(context, each, before) for each in bounds)
     zero = constant(0, weak_int, location)
 
     def operate(name: Any, left: tree.Expression, right: tree.Expression) -> tree.Expression:

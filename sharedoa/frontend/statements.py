@@ -24,7 +24,7 @@ from .conversions import (
 )
 from .expressions import expression, is_call_of, operate, static_value, translate
 from .inline_arrays import fields_of_vector
-from .iteration import counter, items_of, range_arguments
+from .iteration import counted, counter, items_of
 from .lists import element_for
 from .near_loops import NearSearch, near_call
 from .operands import InlineArray
@@ -337,7 +337,7 @@ def _for_range(context: Context, node: ast.For) -> list[tree.Statement]:
     """``for i in range(...)``, whose variable counts by itself."""
     assert isinstance(node.iter, ast.Call) and isinstance(node.target, ast.Name)
     name = node.target.id
-    start, stop, step = range_arguments(context, node.iter)
+    (start, stop, step), before = counted(context, node.iter)
     location = context.locate(node)
     counts_up = isinstance(step, tree.Constant) and step.value > 0
     nonnegative = counts_up and is_nonnegative(context, start)
@@ -350,14 +350,14 @@ def _for_range(context: Context, node: ast.For) -> list[tree.Statement]:
     body, otherwise = _rounds(context, node, Loop(), begin)
     target = context.variable(name)
     if target.type == weak_int:
-        return [tree.ForRange(location, target, start, stop, step, body, otherwise)]
+        return [*before, tree.ForRange(location, target, start, stop, step, body, otherwise)]
     # The variable has another type elsewhere: count in one of our own and convert.
-    counted = context.temporary(weak_int)
-    value = tree.Local(weak_int, location, counted)
+    own = context.temporary(weak_int)
+    value = tree.Local(weak_int, location, own)
     assert isinstance(target.type, ScalarType)
     converted = convert_scalar(context, value, target.type, node)
     body = [tree.Assign(location, target, converted), *body]
-    return [tree.ForRange(location, counted, start, stop, step, body, otherwise)]
+    return [*before, tree.ForRange(location, own, start, stop, step, body, otherwise)]
 
 
 def _rounds(

@@ -168,3 +168,23 @@ def test_ranges_that_64_bits_with_a_sign_do_not_hold(n: int) -> None:
             less = (n - k) % 2**64
             expected = [k in range(n), i in range(n), less in range(k, n), k not in range(i, n)]
             assert list(found) == expected
+
+
+@oa.kernel
+def count_far(begin: u64, end: u64, found: oa.Array[i64]) -> None:
+    for i in range(begin, end):
+        found[0] = i
+        break
+    found[1] = sum(1 for i in range(begin, end, begin) if i > 0)
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_loops_that_64_bits_with_a_sign_do_not_count(debug: bool) -> None:
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        found = oa.zeros(2, i64)
+        count_far[1](2**63 - 9, 2**63 - 2, found, debug=debug)
+        assert list(found) == [2**63 - 9, 1]
+        for begin, end in ((2**63 - 1, 2**63), (2**63, 2**63 + 5), (2**64 - 1, 3)):
+            count_far[1](begin, end, found, debug=debug)
+            with pytest.raises(oa.DeviceError, match=r"bounds of range are below 2\*\*63"):
+                oa.synchronize()

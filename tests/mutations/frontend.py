@@ -20,9 +20,15 @@ MUTATIONS = (
     ),
     Mutation(
         "numbers beyond 64 bits with a sign are in no range", "sharedoa/frontend/comparisons.py",
-        "map(_unconverted, range_arguments(context, node))", "range_arguments(context, node)",
+        "(unsigned_bound(each) or each for each in bounds)", "bounds",
         "x in range(n) is False where n is a u64 from 2**63 on",
         ("tests/frontend/test_iteration.py::test_ranges_that_64_bits_with_a_sign_do_not_hold",),
+    ),
+    Mutation(
+        "loops count to bounds that are no i64", "sharedoa/frontend/iteration.py",
+        "if not any(map(unsigned_bound, bounds)):", "if True:",
+        "for i in range(n) does nothing where n is a u64 from 2**63 on, and CPython counts",
+        ("tests/frontend/test_iteration.py::test_loops_that_64_bits_with_a_sign_do_not_count",),
     ),
     Mutation(
         "code that autoreload changes is looked at with definitions alone",
