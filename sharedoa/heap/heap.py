@@ -114,11 +114,11 @@ class Heap(HeapOfLaunches):
         self.makers: dict[Any, one_object.Make] = {}
         self.readers: dict[tuple[type, str], one_field.Read] = {}
         self.writers: dict[tuple[type, str], one_field.Write] = {}
-        #: What computes over all elements has made ready (``many.plans``).
+        #: What computes over all elements has made ready (``many.plans``), until memory is short.
         self.plans: dict[Any, Any] = {}
         self._reference_types: dict[ClassType, ReferenceType] = {}
         self.of_classes = ObjectsOfClasses()
-        self.memory.let_go = self.of_classes.forget
+        self.memory.let_go = [self.of_classes.forget, self.plans.clear]
         #: Without a look at whether captured steps have changed it (``settle``).
         self.books: Placement = self.memory.placement
         self.runs_of_classes = RunsOfClasses(self.books, self.lock.plain)

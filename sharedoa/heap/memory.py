@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, Protocol, TypeVar
 
@@ -95,8 +95,8 @@ class HeapMemory:
         self.beginning = renew_in_child(threading.RLock())
         #: Launches that wait for others (``oa.fuse``).
         self.deferred: Deferred | None = None
-        #: Lets go of arrays that are kept for later calls.
-        self.let_go: Callable[[], object] = lambda: None
+        #: They let go of arrays that are kept for later calls.
+        self.let_go: Sequence[Callable[[], object]] = ()
         #: Who has the heap for itself, if a thread does.
         self.alone: Alone | None = None
         tell_child(self)
@@ -375,7 +375,8 @@ class HeapMemory:
         try:
             return attempt()
         except NoRoom:
-            self.let_go()
+            for forget in self.let_go:
+                forget()
             for _ in range(_WAITS):
                 if self._collect_when_idle(thorough=True):
                     self.placement.release_deleted()

@@ -54,7 +54,10 @@ def by_ready(heap: Heap, key: Hashable, *given: Any) -> Any:
     """``planned`` where there is such a plan, and nobody records; else NotImplemented."""
     if recording.get() is not None or taping:
         return NotImplemented
-    plans = heap.plans
+    return _by_kept(heap.plans, key, given)
+
+
+def _by_kept(plans: dict[Hashable, Plan], key: Hashable, given: tuple[Any, ...]) -> Any:
     plan = plans.pop(key, None)
     if plan is None:
         return NotImplemented
@@ -73,19 +76,17 @@ def planned(heap: Heap, key: Hashable, make: Callable[[], Plan], *given: Any) ->
     if is_recorded(heap):
         return make()(*given)
     plans = heap.plans
-    plan: Plan | None = plans.pop(key, None)
-    if plan is not None:
-        found = plan(*given)
-    else:
-        plan = make()
-        found = plan(*given)
-        most = min(_MOST_BYTES, heap.capacity // _SHARE)
-        if plan.size > most:
-            return found
+    found = _by_kept(plans, key, given)
+    if found is not NotImplemented:
+        return found
+    plan = make()
+    found = plan(*given)
+    most = min(_MOST_BYTES, heap.capacity // _SHARE)
+    if plan.size <= most:
         sizes = [each.size for each in list(plans.values())]
         if len(sizes) >= _MOST_PLANS or sum(sizes) + plan.size > most:
             plans.clear()
-    plans[key] = plan
+        plans[key] = plan
     return found
 
 

@@ -80,9 +80,15 @@ MUTATIONS = (
     ),
     Mutation(
         "lists of calls stay where memory is short", "sharedoa/heap/memory.py",
-        "        except NoRoom:\n            self.let_go()\n", "        except NoRoom:\n",
+        "            for forget in self.let_go:\n                forget()\n", "",
         "there is no room for an array while lists that nobody needs have it",
         (f"{_SHARED_OUT}::test_lists_of_calls_keep_no_memory_that_others_need",),
+    ),
+    Mutation(
+        "plans of calls stay where memory is short", "sharedoa/heap/heap.py",
+        "[self.of_classes.forget, self.plans.clear]", "[self.of_classes.forget]",
+        "there is no room for an array while memory between kernels has it",
+        ("tests/many/test_many.py::test_plans_go_where_memory_is_short",),
     ),
     Mutation(
         "plans keep lists of objects that have gone", "sharedoa/heap/objects_of_classes.py",
