@@ -114,8 +114,17 @@ class Launched:
 
 #: By which arguments are runs.
 _Programs = WeakKeyDictionary["Program", dict[tuple[bool, ...], Launched]]
-_known: WeakKeyDictionary[Heap, _Programs] = WeakKeyDictionary()
-_looks: WeakKeyDictionary[Heap, _Looks] = WeakKeyDictionary()
+
+
+@dataclass(eq=False)
+class _OfHeap:
+    """What was launched on a heap."""
+
+    programs: _Programs = field(default_factory=WeakKeyDictionary)
+    looks: _Looks = field(default_factory=_Looks)
+
+
+_known: WeakKeyDictionary[Heap, _OfHeap] = WeakKeyDictionary()
 
 
 def looks(program: Program, mode: Mode, debug: bool) -> bool:
@@ -136,18 +145,17 @@ def consider(heap: Heap, launches: Sequence[Launchable]) -> list[Launched | None
     large = [n for n, each in enumerate(launches) if asked[n] and not is_small(each[1])]
     if not large:
         return found
-    programs = _known.setdefault(heap, WeakKeyDictionary())
-    _looks.setdefault(heap, _Looks())
+    launched = _known.setdefault(heap, _OfHeap())
     looked_at: dict[Launched, bool] = {}
     begun = perf_counter()
     # Nobody may free or move what sampled threads read, or note launches meanwhile.
     with heap.lock:
         for number in large:
-            found[number] = _look(heap, programs, *launches[number][:3], looked_at)
+            found[number] = _look(heap, launched, *launches[number][:3], looked_at)
         seen = [known for known, has_work in looked_at.items() if has_work]
         if seen:
-            _choose(heap, programs, seen)
-            _looks[heap].took(begun)
+            _choose(heap, launched.programs, seen)
+            launched.looks.took(begun)
     return found
 
 
@@ -158,7 +166,7 @@ def is_small(geometry: Geometry) -> bool:
 
 def _look(
     heap: Heap,
-    programs: _Programs,
+    launched: _OfHeap,
     program: Program,
     geometry: Geometry,
     arguments: Sequence[Any],
@@ -170,7 +178,8 @@ def _look(
     if objects < FEWEST_OBJECTS:
         return None
     runs = tuple([getattr(each, "_run", None) is not None for each in arguments])
-    known = programs.setdefault(program, {}).setdefault(runs, Launched(_looks[heap]))
+    of_program = launched.programs.setdefault(program, {})
+    known = of_program.setdefault(runs, Launched(launched.looks))
     known.launches += 1
     threads = math.prod(geometry.threads)
     if known not in looked_at and known.is_due(objects, threads):

@@ -149,7 +149,7 @@ MUTATIONS = (
     ),
     Mutation(
         "plans that fill a heap", "sharedoa/many/plans.py",
-        "        if plan.size > most:", "        if plan.size > _MOST_BYTES:",
+        "    if plan.size <= most:", "    if plan.size <= _MOST_BYTES:",
         "what is kept for the next call leaves no room for arrays",
         ("tests/many/test_many.py::test_plans_leave_room",),
     ),

@@ -541,7 +541,7 @@ def test_what_a_step_does_many_times_weighs_more(heap: oa.Heap, looked: list[str
         for _ in range(2 * clustering.LAUNCHES):
             work[COUNT](some, 0.5, out)
     step.run()
-    (known,) = clustering._known[heap][work.program].values()
+    (known,) = clustering._known[heap].programs[work.program].values()
     assert known.launches >= 2 * clustering.LAUNCHES and len(looked) == 2
 
 

@@ -155,7 +155,7 @@ def test_a_step_is_looked_at_before_any_of_it_is_compiled(
     assert cells.e.numpy().tolist() == (3 * (3 + gathered)).tolist()
     ((known,),) = (
         known.values()
-        for program, known in clustering._known[heap].items()
+        for program, known in clustering._known[heap].programs.items()
         if program.source.name == "Cell.age"
     )
     assert known.launches == 9

@@ -112,7 +112,7 @@ def test_what_a_step_does_again_is_bound_once(monkeypatch: pytest.MonkeyPatch) -
         assert Counter(bound) == {"Seed.grow": 3, "Seed.split": 1, "Seed.add": 2}
         ((launched,),) = (
             known.values()
-            for program, known in clustering._known[heap].items()
+            for program, known in clustering._known[heap].programs.items()
             if program.source.name == "Seed.grow"
         )
         assert launched.launches == 8
