@@ -22,9 +22,8 @@ from dispatch.dataclass import dataclass
 from ..errors import InternalError
 from ..ir.core import Operation, Region, Value, live_ins, operations_in
 from ..ir.operations import kind_of
-from ..ir.passes.shared_loops import Combination
+from ..ir.passes.shared_loops import Combination, only_indexed
 from ..model.scalars import ScalarType
-from ..model.types import ArrayType
 from ..targets.warp import Warp
 from .abi import build_struct
 from .emitter import FunctionEmitter, Join, Loop
@@ -126,7 +125,7 @@ class _Sharing:
         self._captured = [
             value for value in live_ins([self._body]) if not is_uniform(emitter, value)
         ]
-        self._indexed = _only_indexed(operation, self._captured)
+        self._indexed = only_indexed(operation, self._captured)
         self._warp = _warp(emitter)
         self._start, self._total = start, total
         builder = emitter.builder
@@ -313,17 +312,6 @@ class _Sharing:
         has_some = builder.and_(has_some, self._has_any)
         then = _combine(builder, reduction, now, given)
         return builder.select(has_some, then, now)
-
-
-def _only_indexed(operation: Operation, captured: Sequence[Value]) -> frozenset[Value]:
-    """Arrays among the live-ins of which an iteration reads elements and nothing else: not the
-    length, which is fetched from no other thread then."""
-    others: set[Value] = set()
-    for each in operations_in(operation.regions[0]):
-        indexes = each.kind in ("element", "run_element")
-        counts = indexes and not each["may_be_negative"]
-        others.update(each.operands[1:] if counts else each.operands)
-    return frozenset(v for v in captured if isinstance(v.type, ArrayType) and v not in others)
 
 
 def _together(body: Region) -> int:

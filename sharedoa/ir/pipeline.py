@@ -28,10 +28,12 @@ from .passes.limit_copies import limit_copies
 from .passes.narrow_counters import narrow_counters
 from .passes.narrow_roots import narrow_roots
 from .passes.number_threads import number_threads
+from .passes.owner_fields import load_of_owners
 from .passes.runs import use_runs
 from .passes.several_rounds import take_several_rounds
 from .passes.shared_loops import share_loops
 from .passes.sink_stores import sink_stores
+from .passes.two_lists import split_lists
 from .passes.uncalled import drop_uncalled
 from .passes.unroll_copies import unroll_copies
 from .passes.unused import remove_unused
@@ -92,6 +94,8 @@ PIPELINE: Sequence[Pass] = (
     Pass("narrow_counters", lambda program, job: narrow_counters(program)),
     Pass("cheap_tests", order_tests, _reorders),
     Pass("shared_loops", lambda program, job: share_loops(program), _in_warps),
+    Pass("two_lists", lambda program, job: split_lists(program), _in_warps),
+    Pass("owner_fields", lambda program, job: load_of_owners(program), _in_warps),
     Pass("cut_branches", lambda program, job: cut_branches(program), _in_warps),
     Pass("call_melding", lambda program, job: meld_calls(program), _in_warps),
     Pass("hoist_fields", hoist_fields, _reorders),

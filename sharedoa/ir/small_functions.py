@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from .core import Function, Operation, Region, Value, operations_in, type_of
+from .core import Function, Lane, Operation, Program, Region, Value, operations_in, type_of
 from .operations import Effects, effects_of, kind_of
+from .passes.calls import callees
 from .rewrite import copy_operations, make, replace_uses
 
 _MOST = 40
@@ -41,6 +42,34 @@ def _is_loop(operation: Operation) -> bool:
     kind = kind_of(operation)
     inside = (each for region in operation.regions for each in region.operations)
     return kind is None or kind.is_loop or any(map(_is_loop, inside))
+
+
+def put_in_place(
+    program: Program, function: Function, region: Region, is_wanted: Callable[[Operation], bool]
+) -> None:
+    """Have small functions where ``function`` calls them in a region, and in those within, if
+    nothing else may be called there and ``is_wanted`` says so of the call."""
+    place = 0
+    while place < len(region.operations):
+        call = region.operations[place]
+        for inner in call.regions:
+            put_in_place(program, function, inner, is_wanted)
+        place += 1
+        symbols = callees(call)
+        if len(symbols) != 1 or not is_wanted(call):
+            continue
+        callee = program.functions[symbols[0]]
+        if callee is function or _knows_lanes(callee) or not is_small(callee, True):
+            continue
+        body, result = in_place(callee, call.operands, call)
+        place -= 1  # it may call others
+        region.operations[place : place + 1] = body
+        if result is not None:
+            replace_uses(region, {call.result: result})
+
+
+def _knows_lanes(function: Function) -> bool:
+    return any(isinstance(fact, Lane) for fact in function.known.values())
 
 
 def in_place(

@@ -29,7 +29,18 @@ class Heavy(Node):
         return self.value * by
 
 
+class Lists(oa.Object):
+    ones: oa.Array[i32]
+    others: oa.Array[i32]
+    least: i32
+    next: Lists
+
+
+class MoreLists(Lists):
+    more: oa.Array[i32]
+
+
 NAMES: dict[str, Named] = {
     "Point": Point.__sharedoa_value__,
-    **{cls.__name__: cls.__sharedoa__ for cls in (Node, Heavy)},
+    **{cls.__name__: cls.__sharedoa__ for cls in (Node, Heavy, Lists, MoreLists)},
 }

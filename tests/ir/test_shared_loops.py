@@ -8,9 +8,8 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import i32
-from sharedoa.codegen.shared_loops import _only_indexed
 from sharedoa.ir.core import Operation, live_ins, operations_in
-from sharedoa.ir.passes.shared_loops import share_loops
+from sharedoa.ir.passes.shared_loops import only_indexed, share_loops
 
 from .programs import program_from
 
@@ -369,7 +368,7 @@ def verdict(folder: Path, body: str) -> list[str]:
 
 def _described(loop: Operation) -> str:
     captured = [v for v in live_ins(loop.regions[:1]) if v.name]
-    indexed = _only_indexed(loop, captured)
+    indexed = only_indexed(loop, captured)
     taken = ", ".join(sorted(v.name + ("[]" if v in indexed else "") for v in captured))
     pairs = zip(loop["shared"], loop.results, strict=True)
     given = ", ".join(f"{operator} {result.name}" for operator, result in pairs)

@@ -28,6 +28,7 @@ from . import (
     several_rounds,
     summaries,
     threads,
+    two_lists,
 )
 from .mutation import Mutation
 
@@ -50,6 +51,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *first_launches.MUTATIONS,
     *many.MUTATIONS,
     *packed.MUTATIONS,
+    *two_lists.MUTATIONS,
     *several_rounds.MUTATIONS,
     *fusion.MUTATIONS,
     *gradients.MUTATIONS,

@@ -37,7 +37,7 @@ from ..job import Facts, Job
 from ..operations import kind_of
 from ..rewrite import make, replace_uses
 from ..roles import Role, may_meet, role_of, stored_roles
-from ..small_functions import in_place, is_small
+from ..small_functions import put_in_place
 from .calls import callees, is_known
 
 Key = tuple[Hashable, ...]
@@ -137,7 +137,7 @@ class _Hoisting:
 
     def _loop(self, region: Region, loop: Operation) -> None:
         for inner in loop.regions:
-            self._put_in_place(inner)
+            put_in_place(self._program, self._function, inner, self._is_given)
         loads = [*self._loads(loop)]
         keys = dict.fromkeys(place.key for _, _, place in loads)
         if not 0 < len(keys) <= MOST_FIELDS:
@@ -167,26 +167,11 @@ class _Hoisting:
             if rounds and is_innermost and len(rounds[: MOST_ROUNDS + 1]) <= MOST_ROUNDS:
                 each.attributes["written_out"] = True
 
-    def _put_in_place(self, region: Region) -> None:
-        """Have small functions that are given such an object where they are called."""
-        place = 0
-        while place < len(region.operations):
-            operation = region.operations[place]
-            for inner in operation.regions:
-                self._put_in_place(inner)
-            place += 1
-            if operation.kind != "call" or not any(
-                unconverted(operand) in self._objects for operand in operation.operands
-            ):
-                continue
-            callee = self._program.functions[operation["symbol"]]
-            if callee is self._function or callee.known or not is_small(callee, True):
-                continue
-            body, result = in_place(callee, operation.operands, operation)
-            region.operations[place - 1 : place] = body
-            place -= 1  # it may call others
-            if result is not None:
-                replace_uses(self._function, {operation.result: result})
+    def _is_given(self, call: Operation) -> bool:
+        """Whether it is given such an object."""
+        if call.kind != "call" or self._program.functions[call["symbol"]].known:
+            return False
+        return any(unconverted(operand) in self._objects for operand in call.operands)
 
     def _loads(self, loop: Operation) -> Iterator[tuple[Region, Operation, _Place]]:
         """What rounds load that is the same in all, and the regions it stands in."""

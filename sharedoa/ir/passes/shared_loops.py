@@ -11,12 +11,21 @@ be stored in any order (``independent_stores``). What a loop carries must be suc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from ...model.scalars import ScalarType
-from ...model.types import ListType
-from ..core import Operation, Program, Region, Value, behind, constant_of, live_ins
+from ...model.types import ArrayType, ListType
+from ..core import (
+    Operation,
+    Program,
+    Region,
+    Value,
+    behind,
+    constant_of,
+    live_ins,
+    operations_in,
+)
 from ..operations import kind_of
 from ..rewrite import Use, uses_in
 from .independent_stores import stored_fields
@@ -33,6 +42,17 @@ def share_loops(program: Program) -> None:
         for loop in _outermost(function.body):
             uses = uses or uses_in(function)
             _look_at(program, loop, uses)
+
+
+def only_indexed(operation: Operation, captured: Iterable[Value]) -> frozenset[Value]:
+    """Arrays among the live-ins of which an iteration reads elements and nothing else: not the
+    length, which is fetched from no other thread then."""
+    others: set[Value] = set()
+    for each in operations_in(operation.regions[0]):
+        indexes = each.kind in ("element", "run_element")
+        counts = indexes and not each["may_be_negative"]
+        others.update(each.operands[1:] if counts else each.operands)
+    return frozenset(v for v in captured if isinstance(v.type, ArrayType) and v not in others)
 
 
 def _look_at(program: Program, loop: Operation, uses: Mapping[Value, list[Use]]) -> None:

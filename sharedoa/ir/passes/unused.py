@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core import Function, Operation, Program, Region, Value
+from ..core import Operation, Program, Region, Value
 from ..operations import Effects, effects_of, kind_of
 
 _MAY_GO = Effects.READS
@@ -26,12 +26,17 @@ _BEFORE = {"condition": 1}
 def remove_unused(program: Program, debug: bool) -> None:
     """In ``debug`` mode operations stay that are checked, and may be reported."""
     for function in program.functions.values():
-        _Function(function, debug).run()
+        remove_unused_in(function.body, debug)
 
 
-class _Function:
-    def __init__(self, function: Function, debug: bool) -> None:
-        self._function, self._debug = function, debug
+def remove_unused_in(body: Region, debug: bool = False) -> None:
+    """The same in the body of a function."""
+    _Body(body, debug).run()
+
+
+class _Body:
+    def __init__(self, body: Region, debug: bool) -> None:
+        self._body, self._debug = body, debug
         self._needed: set[Value] = set()
         self._kept: set[Operation] = set()
         self._pending: list[Value] = []
@@ -43,11 +48,11 @@ class _Function:
         self._whole: set[Operation] = set()
 
     def run(self) -> None:
-        self._note(self._function.body, None, None)
-        self._keep_rooted(self._function.body)
+        self._note(self._body, None, None)
+        self._keep_rooted(self._body)
         while self._pending:
             self._follow(self._pending.pop())
-        self._clean(self._function.body)
+        self._clean(self._body)
 
     def _note(self, region: Region, holder: Operation | None, loop: Operation | None) -> None:
         """Who passes what to whom. ``holder`` has the region, ``loop`` is the innermost one."""
