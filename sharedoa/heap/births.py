@@ -178,17 +178,22 @@ class Births(ABC, Generic[Lent]):
 
     def _hold(self, size: int) -> Extent:
         """Memory for a table of ``size`` bytes; kernels are told of another address."""
-        if self._table is not None and self._table.size >= size:
+        wanted = self.table_bytes(size)
+        if self._table is not None and not wanted:
             return self._table
         made: Extent = self._with_room(
             "the list of places for new objects",
-            lambda: self._extents.allocate(2 * size, from_top=True),
+            lambda: self._extents.allocate(wanted, from_top=True),
         )
         if self._table is not None:
             self._extents.free(self._table)
         self._table = made
         self._placement.change_layout()
         return made
+
+    def table_bytes(self, size: int) -> int:
+        """What is to be allocated for a table of so many bytes: those to come may be longer."""
+        return 0 if self._table is not None and self._table.size >= size else 2 * size
 
     # ------------------------------------------------------------------ after a launch
 

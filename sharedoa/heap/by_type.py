@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 from weakref import WeakSet
 
@@ -280,9 +280,26 @@ class ByTypePlacement(RegionIndex):
 
     def make_room(self, cls: ClassType, count: int) -> None:
         """Room for ``count`` more objects. Raises NoRoom, having changed nothing."""
-        missing = count - sum(region.room for region in self.regions(cls))
-        if missing > 0:
-            self._grow(cls, missing)
+        if self._missing(cls, count) > 0:
+            self._grow(cls, self._missing(cls, count))
+
+    def make_room_for_all(self, wanted: Mapping[ClassType, int], besides: Collection[int]) -> None:
+        """Room for so many more objects of each class, which kernels may end, and for ``besides``
+        in bytes. Raises NoRoom; where plainly not all fit, nothing changed."""
+        missing = {cls: self._missing(cls, count) for cls, count in wanted.items()}
+        missing = {cls: count for cls, count in missing.items() if count > 0}
+        doubled = {cls: self._next_capacity(cls, count) for cls, count in missing.items()}
+        for capacities in (doubled, missing):
+            sizes = [size for each in capacities.items() for size in self._sizes(*each)]
+            sizes += [4 * count for count in capacities.values()]  # ``show_freed``
+            if self._extents.has_room([*sizes, *besides]):
+                for cls, capacity in capacities.items():
+                    self._add(cls, capacity)
+                return
+        raise NoRoom(sum(sizes), self._extents.free_bytes, self._extents.capacity)
+
+    def _missing(self, cls: ClassType, count: int) -> int:
+        return count - sum(region.room for region in self.regions(cls))
 
     def note_ended(self, touched: Iterable[Region]) -> None:
         """A launch has ended objects in these regions, whose slots are free."""
@@ -377,22 +394,36 @@ class ByTypePlacement(RegionIndex):
 
     def _grow(self, cls: ClassType, missing: int) -> None:
         """Add a region for ``missing`` objects at least; raises NoRoom, having changed nothing."""
-        initial = self.initial_region
-        held = sum(region.capacity for region in self.regions(cls))
-        capacity = initial << (held // initial).bit_length()
-        while capacity < missing:
-            capacity *= 2
+        capacity = self._next_capacity(cls, missing)
         while True:
             try:
-                region = self._reserve(cls, capacity)
-                break
+                return self._add(cls, capacity)
             except NoRoom:
                 # Less than the doubling sequence asks for is better than nothing.
                 if capacity == missing:
                     raise
                 capacity = max(missing, capacity // 2)
+
+    def _next_capacity(self, cls: ClassType, missing: int) -> int:
+        """Of a region for so many objects at least: as much as there is doubles."""
+        initial = self.initial_region
+        held = sum(region.capacity for region in self.regions(cls))
+        capacity = initial << (held // initial).bit_length()
+        while capacity < missing:
+            capacity *= 2
+        return capacity
+
+    def _add(self, cls: ClassType, capacity: int) -> None:
+        region = self._reserve(cls, capacity)
         self.replace((), (region,))
         self._merge_around(region)
+
+    def _sizes(self, cls: ClassType, capacity: int) -> list[int]:
+        """Bytes of the extents of a region."""
+        arrangement = self._layout.arrangement(cls)
+        capacity = -(-capacity // arrangement.lanes) * arrangement.lanes
+        size = capacity * arrangement.record.size
+        return [size, SlotBytes.of_all(0, capacity).size] if self._shows_living else [size]
 
     def _reserve(self, cls: ClassType, capacity: int) -> Region:
         arrangement = self._layout.arrangement(cls)

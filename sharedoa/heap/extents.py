@@ -11,8 +11,8 @@ changes at a time, after all that may fail.
 from __future__ import annotations
 
 import weakref
-from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -130,6 +130,22 @@ class Extents:
         """Bytes that are free in slabs or can still be reserved."""
         unreserved = max(0, min(self.capacity - self.reserved, self._provider.free_memory()))
         return sum(size for _, size in self._free) + unreserved
+
+    def has_room(self, sizes: Iterable[int]) -> bool:
+        """Whether so many bytes each fit, all at once; with what lies at multiples of something
+        they may not."""
+        empty = self._empty_slabs()
+        pieces = sorted(size for _, size in {*self._free}.difference(empty))
+        left = self._room() + sum(size for _, size in empty)
+        for size in sorted(map(_rounded, sizes), reverse=True):
+            place = bisect_left(pieces, size)
+            if place < len(pieces):
+                insort(pieces, pieces.pop(place) - size)
+            elif size <= left:
+                left -= size
+            else:
+                return False
+        return True
 
     def allocate(
         self, size: int, from_top: bool = False, alignment: int = ALIGNMENT, zeros: bool = True
@@ -324,13 +340,16 @@ class Extents:
     def _room(self) -> int:
         return min(self.capacity - self.reserved, self._provider.free_memory())
 
+    def _empty_slabs(self) -> list[tuple[int, int]]:
+        """The free pieces that are whole slabs."""
+        slabs = self._slabs
+        return [(at, size) for at, size in self._free if at in slabs and slabs[at].end == at + size]
+
     def _drop_empty_slabs(self) -> None:
-        for address, size in list(self._free):
-            slab = self._slabs.get(address)
-            if slab is not None and slab.end - address == size:
-                self._free.remove((address, size))
-                del self._slabs[address]
-                self.reserved -= size
+        for address, size in self._empty_slabs():
+            self._free.remove((address, size))
+            del self._slabs[address]
+            self.reserved -= size
 
 
 def claim_base(

@@ -79,7 +79,7 @@ class FreeList:
 
 class Region:
     """``capacity`` slots, a multiple of the arrangement's groups, in ``extent``; ``live`` is one
-    byte a slot, in ``live_extent`` where kernels are to read it."""
+    byte a slot, in ``live_extent``, of zeros at first, where kernels are to read it."""
 
     def __init__(
         self,
@@ -100,9 +100,10 @@ class Region:
         self.start = extent.address
         self.end = extent.address + size
         self.memory = extent.memory[:size]
+        # Zeros, which are not written: of a large region that would be each of the host's pages.
         self.live = np.zeros(capacity, np.uint8)
         if live_extent is not None:
-            self.show_living(live_extent)
+            self.live, self.live_extent = live_extent.memory[:capacity], live_extent
         self.unused_from = 0
         #: None where it is to be made again from what lives.
         self._free_list: FreeList | None = FreeList()
@@ -425,8 +426,8 @@ class Region:
                 mine[:] = part._born
                 if part._freed is not None:
                     np.maximum(mine, part._freed, out=mine)
-        self.live[: low.capacity] = low.live
-        self.live[offset : offset + high.capacity] = high.live
+        for first, part in ((0, low), (offset, high)):
+            self.live[first : first + part.unused_from] = part.live[: part.unused_from]
         self.used = low.used + high.used
         self.withheld = low.withheld + high.withheld
         self.unused_from = offset + high.unused_from

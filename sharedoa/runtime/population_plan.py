@@ -155,6 +155,17 @@ class Plan:
                 room[cls] = max(room[cls], launch.most_made(cls, launch.most_threads(most)))
         return room
 
+    def list_bytes(self, most: Most, reference: int) -> list[int]:
+        """Of each list of who lives in a run, of references of so many bytes."""
+        called = {each.receivers: each.most_threads(most) for each in self.launches}
+        return [reference * count for receivers, count in called.items() if receivers]
+
+    def table_bytes(self, most: Most) -> int:
+        """Of the longest list of places for new objects of one launch."""
+        threads = [(each, each.most_threads(most)) for each in self.launches]
+        places = (sum(each.most_made(cls, n) for cls in each.made) for each, n in threads)
+        return 4 * max(places, default=0)
+
     def needed(self, most: Most) -> int:
         """Threads and free slots of a run, with so many objects at most."""
         threads = sum(launch.most_threads(most) for launch in self.launches)

@@ -151,7 +151,7 @@ class PopulationSequence(LaunchSequence):
                 try:
                     self._make_plan()
                     self._failures = 0
-                except CannotPlanError:
+                except (CannotPlanError, HeapError):  # one launch after another may need less room
                     if self._left_alone:
                         self._watched |= self._left_alone
                         self._left_alone, self._patience = set(), math.inf
@@ -250,7 +250,8 @@ class PopulationSequence(LaunchSequence):
 
     def _make_room(self, plan: Plan, counts: Counts) -> Most:
         """How many objects of each class there may be, with room for those that any run makes."""
-        placement, memory = births_by_class(self.heap).placement, self.heap.memory
+        births, memory = births_by_class(self.heap), self.heap.memory
+        placement = births.placement
         least = plan.needed(plan.most(counts, 1))
         for growth, ahead in _ROOM:
             larger = {cls: int(n * growth) if cls in plan.made else n for cls, n in counts.items()}
@@ -260,12 +261,14 @@ class PopulationSequence(LaunchSequence):
             most = plan.most(larger, ahead)
             if plan.needed(most) > _MOST_NEEDED * least:
                 continue
+            room = plan.room(most)
+            wanted = {cls: most[cls] - counts[cls] + room[cls] for cls in plan.counted}
+            wanted = {cls: count for cls, count in wanted.items() if cls in plan.made}
+            lists = plan.list_bytes(most, self.heap.encoding.dtype.itemsize)
+            lists.append(births.table_bytes(plan.table_bytes(most)))
             try:
-                for cls, more in plan.room(most).items():
-                    what = f"{more:,} more objects of {cls.name} in each run"
-                    wanted = most[cls] - counts[cls] + more
-                    if cls in plan.made:
-                        memory.with_room(what, partial(placement.make_room, cls, wanted))
+                attempt = partial(placement.make_room_for_all, wanted, lists)
+                memory.with_room("what a run may make", attempt)
             except HeapError:
                 continue
             self._ahead = ahead

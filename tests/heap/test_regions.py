@@ -55,6 +55,17 @@ def test_holes_survive_merging():
         assert sorted(heap.encoding.address(made).tolist()) == list(range(start, end, 8))
 
 
+def test_objects_behind_holes_survive_merging():
+    with oa.Heap(mode="auto", backend="cpu", capacity="64MiB", initial_region=32) as heap:
+        every = oa.new(Empty, 32)
+        oa.delete(every[:20])
+        oa.new(Empty, 50)
+        assert capacities(heap, Empty) == [96] and len(heap.all(Empty)) == 62
+        assert set(every[20:].references()) < set(heap.all(Empty).references())
+        oa.delete(every[20:])
+        assert len(heap.all(Empty)) == 50
+
+
 @pytest.mark.parametrize(("mode", "expected"), [("range+switch", [16, 32, 64]), ("auto", [112])])
 def test_classes_that_grow_by_turns(mode, expected):
     """Regions that are apart stay apart; in windows a class grows side by side with itself."""

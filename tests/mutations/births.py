@@ -36,6 +36,10 @@ _LOANS = ("tests/heap/test_loans.py",)
 _PLACES = ("tests/dispatch/test_births.py",)
 _ORDER, _IN_ORDER = "sharedoa/heap/birth_order.py", ("tests/runtime/test_birth_order.py",)
 
+_ALL_FIT = (
+    "tests/runtime/test_population_room.py::test_where_not_all_fit_no_region_is_made",
+    "tests/runtime/test_population_room.py::test_there_is_room_for_the_lists_of_a_run_too",
+)
 _AMID = ("tests/runtime/test_population_room.py::test_runs_that_report_amid_follow_each_other",)
 
 MUTATIONS = (
@@ -62,6 +66,23 @@ MUTATIONS = (
         "self._is_amid = not self._ends.popleft()",
         "self._is_amid = self._ends.popleft() < 0",
         "the next run has no room for all that live", _AMID,
+    ),
+    Mutation(
+        "regions of a run that do not all fit", "sharedoa/heap/extents.py",
+        "            else:\n                return False\n        return True",
+        "        return True",
+        "some are made, for which the memory is lacking elsewhere", _ALL_FIT,
+    ),
+    Mutation(
+        "room for regions, but not for lists", _SEQUENCE,
+        "make_room_for_all, wanted, lists)", "make_room_for_all, wanted, ())",
+        "where memory is short regions double, and launches have no room for lists", _ALL_FIT,
+    ),
+    Mutation(
+        "what of two regions lives that become one", "sharedoa/heap/regions.py",
+        "self.live[first : first + part.unused_from] = part.live[: part.unused_from]",
+        "self.live[first : first + part.used] = part.live[: part.used]",
+        "the last objects behind free slots are gone", ("tests/heap/test_regions.py",),
     ),
     Mutation(
         "runs are never cut", _SEQUENCE,

@@ -13,6 +13,7 @@ from sharedoa.backends.staging import HostStaging
 from sharedoa.errors import DeviceError, HeapError
 from sharedoa.heap.births_by_class import BirthsByClass
 from sharedoa.runtime import population_sequence, vectorised
+from sharedoa.runtime.population_plan import CannotPlanError
 
 from ..backends.pretend_device import PretendDevice, PretendStaging
 from ..heap.invariants import check_invariants
@@ -222,6 +223,18 @@ def test_room_where_each_object_may_make_several(capacity: str) -> None:
         check_invariants(heap)
 
 
+def test_there_is_room_for_the_lists_of_a_run_too() -> None:
+    """Regions that double would leave none."""
+    with oa.Heap(backend=PretendDevice(1 << 22), capacity="2MiB", initial_region=32) as heap:
+        oa.new(Spore, 4000, number=range(4000))
+        with oa.capture() as step:
+            oa.all(Husk).decay()
+            oa.all(Spore).spread()
+        step.run()
+        assert len(heap.all(Spore)) == 8000 and len(heap.all(Husk)) == 4000
+        check_invariants(heap)
+
+
 class Seed(oa.Object):
     number: i64
     seen: i32
@@ -246,6 +259,33 @@ class Shoot(oa.Object):
             if place < season[0]:
                 oa.new(Seed, number=self.number + place)
         oa.delete(self)
+
+
+def test_where_not_all_fit_no_region_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would take the memory that others need; and it may take seconds to make and to drop."""
+    slots = list[tuple[int, int]]()
+    usual = population_sequence.PopulationSequence._make_plan
+
+    def make_plan(sequence: Any) -> None:
+        regions: Any = heap.placement.all_regions  # type: ignore[attr-defined]
+        before = sum(region.capacity for region in regions())
+        try:
+            usual(sequence)
+        except CannotPlanError:
+            slots.append((before, sum(region.capacity for region in regions())))
+            raise
+
+    monkeypatch.setattr(population_sequence.PopulationSequence, "_make_plan", make_plan)
+    with oa.Heap(backend=PretendDevice(1 << 22), capacity="1MiB", initial_region=32) as heap:
+        oa.new(Seed, 6000, number=range(6000))
+        season = oa.array(i32, [1])
+        with oa.capture() as step:
+            oa.all(Seed).sprout()
+            oa.all(Shoot).sow(season)
+        step.run(3)
+        assert len(heap.all(Seed)) == 6000
+        check_invariants(heap)
+    assert slots and all(after <= before for before, after in slots), slots
 
 
 class _Marked(PretendStaging):
