@@ -89,6 +89,9 @@ def _are_usual(values: NumPyLike, options: dict[str, Any]) -> bool:
 
 
 def _by_numpy(values: NumPyLike, name: str, options: dict[str, Any]) -> Any:
+    if name in ("sort", "argsort"):
+        # Which of equal elements comes first depends on the processor else.
+        options = {**options, "kind": "stable"}
     if name != "sort":
         return getattr(values._numpy(), name)(**options)
     found = np.array(values._numpy())

@@ -197,3 +197,16 @@ def test_what_another_thread_launches() -> None:
         threading.Timer(0.02, go.set).start()
         assert array.sum() == 5005
         thread.join()
+
+
+@pytest.mark.parametrize("backend", ["python", "cpu"])
+def test_equal_elements_of_rows_stay_as_they_were(backend: str) -> None:
+    """No processor's own order, which is what NumPy gives where nothing else is asked for."""
+    given = np.random.default_rng(1).choice([0.0, -0.0, 1.0], (2, 500))
+    with oa.Heap(backend=backend, capacity="64MiB"):
+        array = oa.array(f64, given)
+        expected = np.argsort(given, kind="stable")
+        assert np.array_equal(array.argsort(), expected)
+        assert np.array_equal(array.argsort(axis=1, kind="quicksort"), expected)
+        array.sort()
+        assert bits(array) == bits(np.take_along_axis(given, expected, 1))

@@ -21,6 +21,12 @@ _FUNCTIONS = ("tests/many/test_many.py::test_functions_of_the_user",)
 
 MUTATIONS = (
     Mutation(
+        "rows are sorted in the processor's order", "sharedoa/many/calls.py",
+        'if name in ("sort", "argsort"):\n        # Which', 'if False:\n        # Which',
+        "argsort of an array of two dimensions differs from machine to machine",
+        ("tests/many/test_few.py::test_equal_elements_of_rows_stay_as_they_were",),
+    ),
+    Mutation(
         "another order of a tree on GPUs", "sharedoa/many/reduction_plan.py",
         "            for row in range(first + LANES, length, GROUP * LANES):",
         "            for row in range(first + LANES, length - LANES, GROUP * LANES):",
