@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from dispatch.dataclass import dataclass, field
 
 from ..errors import ClassError, UnresolvedNameError
-from .scalars import SCALARS, NeverNull, ScalarType, boolean
+from .scalars import SCALARS, NeverNull, ScalarType, boolean, never_null
 from .types import (
     VOID,
     ArrayType,
@@ -267,8 +267,8 @@ def refuse_grid(type: Type, where: str) -> None:
             refuse_grid(item, where)
     if isinstance(type, ValueType) and not type.in_memory:
         raise ClassError(
-            f"{where}: {type!r} cannot be kept, as building it again makes another one of it",
-            f"pass it as an argument where it is used: grid: oa.{type!r}",
+            f"{where}: {type!r} cannot be kept, it is passed to kernels, functions and methods",
+            f"pass it as an argument where it is used: x: oa.{type!r}",
         )
 
 
@@ -321,7 +321,11 @@ def _resolve_generic(annotation: Any, scope: Scope, where: str) -> Type:
     if origin is typing.Union or isinstance(annotation, python_types.UnionType):
         others = [argument for argument in arguments if argument is not type(None)]
         if len(others) == 1:  # every reference may be null, so Optional[C] is C
-            return resolve(others[0], scope, where)
+            found = resolve(others[0], scope, where)
+            if isinstance(found, ReferenceType):
+                return found
+            error = never_null(found)
+            raise ClassError(f"{where}: {error.message}", error.help)
         raise ClassError(
             f"{where}: a union of several types has no one layout",
             "use a common base class as the type",

@@ -21,17 +21,22 @@ from ..errors import ClassError
 Kind = Literal["bool", "int", "uint", "float"]
 
 
+def never_null(type: Any) -> ClassError:
+    """Of ``type | None`` and ``Optional[type]``."""
+    return ClassError(
+        f"{type!r} may not be None, which only references to objects can be",
+        "leave out None; an array may be empty, oa.zeros(0, f32), and of numbers one can mean that "
+        "there is none",
+    )
+
+
 class NeverNull:
     """A type of which there is always something: ``T | None`` is refused, which Python evaluates
     where it stands."""
 
     def __or__(self, other: Any) -> NoReturn:
         if other is None:
-            raise ClassError(
-                f"{self!r} may not be None, which only references to objects can be",
-                "leave out '| None'; an array may be empty, oa.zeros(0, f32), and of numbers one "
-                "can mean that there is none",
-            )
+            raise never_null(self)
         raise ClassError(
             "a union of several types has no one layout", "use a common base class as the type"
         )

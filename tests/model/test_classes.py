@@ -226,6 +226,10 @@ def test_a_shared_class_has_one_base() -> None:
         ("x: oa.Array[i32] | None", "field x: Array[i32] may not be None, which only references"),
         ("x: None | oa.inline[i32, 2]", "field x: inline[i32, 2] may not be None"),
         ("x: f32 | None", "field x: f32 may not be None"),
+        ("x: Optional[f32]", "field x: f32 may not be None"),
+        ("x: bool | None", "field x: bool may not be None"),
+        ("x: oa.vec3 | None", "field x: vec3 may not be None"),
+        ("x: oa.Array[f32, 2]", "Array[f32, 2] cannot be kept, it is passed to kernels"),
     ],
 )
 def test_fields_whose_type_is_no_type(tmp_path: Path, fields: str, message: str) -> None:
@@ -233,6 +237,7 @@ def test_fields_whose_type_is_no_type(tmp_path: Path, fields: str, message: str)
         tmp_path,
         f"""
         import enum
+        from typing import Optional
         class Kind(enum.IntEnum):
             ONE = 1
         class Other(oa.Object):

@@ -7,6 +7,12 @@ _DEPENDENCIES = "sharedoa/frontend/dependencies.py"
 
 MUTATIONS = (
     Mutation(
+        "Optional of a number is that number", "sharedoa/model/annotations.py",
+        "if isinstance(found, ReferenceType):", "if True:",
+        "a field x: Optional[f32] is never None, without a word",
+        ("tests/model/test_classes.py::test_fields_whose_type_is_no_type",),
+    ),
+    Mutation(
         "unsigned numbers are printed as C does", "sharedoa/frontend/texts.py",
         """if type.kind == "uint" and set(spec)""", """if False and set(spec)""",
         "{n:+} of a u32 has no sign", ("tests/runtime/test_saying.py::test_prints",),
