@@ -38,7 +38,7 @@ MOST_BYTES, _WIDTH, _COLOURS = 60_000, 480, 64
 MOST_FILM_BYTES, _FILM_WIDTH, _FRAMES, _FRAME_MS = 200_000, 320, 40, 120
 _FILM_COLOURS = 24
 _COLUMNS = 120
-#: Records are sought by how their names begin.
+#: Records are sought by how their names begin; of these, others are of kernels or of the clock.
 _RECORDS = "programs", "agents", "births"
 #: How rows of records say a size that is not that of the command line.
 _SIZES = "agents", "bodies"
@@ -193,19 +193,25 @@ def _overrides(cls: ClassType, name: str) -> bool:
 def newest_records(folder: Path = RESULTS) -> list[Path]:
     """Those that the page is made of: of each name and device the newest, the oldest first."""
     files = [file for name in _RECORDS for file in folder.glob(f"{name}-*.json")]
-    newest = {file.stem[:-10]: file for file in sorted(files, key=_when)}
+    of_programs = [each for each in files if any("program" in row for row in _read(each)["rows"])]
+    newest = {file.stem[:-10]: file for file in sorted(of_programs, key=_when)}
     return sorted(newest.values(), key=_when)
 
 
+def _read(record: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
+    return found
+
+
 def _when(record: Path) -> str:
-    return str(json.loads(record.read_text(encoding="utf-8"))["date"])
+    return str(_read(record)["date"])
 
 
 def _measured(records: Sequence[Path]) -> dict[str, list[str]]:
     """Rows of tables by program."""
     found: dict[tuple[str, str, str], str] = {}
     for file in records:
-        record = json.loads(file.read_text(encoding="utf-8"))
+        record = _read(file)
         machine = record["machine"]
         device = machine["device"]
         if machine["backend"] == "cpu":

@@ -115,7 +115,8 @@ def device_name(backend: str) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Versions of everything between a kernel's source and its machine code."""
+    """Versions of everything between a kernel's source and its machine code, and of CuPy where a
+    benchmark is compared with it."""
     found = {"llvm": ".".join(map(str, llvm.llvm_version_info))}
     for package in _PACKAGES:
         try:
@@ -123,6 +124,8 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             if package == "sharedoa":  # run from a checkout
                 found[package] = sharedoa.__version__
+    if "cupy" in sys.modules:  # whose package is named after CUDA's version
+        found["cupy"] = sys.modules["cupy"].__version__
     return found
 
 

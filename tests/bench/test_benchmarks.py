@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ from bench import (
     virtual_call,
 )
 from bench.__main__ import NAMES
-from bench.harness import Options, Result, summary, write
+from bench.harness import Options, Result, summary, versions, write
 from bench.peers import plain_life
 
 MODES = ("coal",)
@@ -276,3 +277,12 @@ def test_life_without_agents_follows_the_rule():
             reference.advance()
             alive = int((reference.states() == ALIVE).sum())
             assert simulation.counts() == {"alive": alive}
+
+
+def test_records_say_which_cupy_was_used(monkeypatch):
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    assert "cupy" not in versions()
+    cupy = types.ModuleType("cupy")
+    cupy.__version__ = "14.0.1"
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    assert versions()["cupy"] == "14.0.1"

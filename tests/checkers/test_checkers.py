@@ -28,7 +28,8 @@ def programs() -> dict[str, str]:
         if {path.stem, path.parent.name} & {*WHOLE}:
             pieces = ["".join(pieces)]
         whole = [piece for piece in pieces if "import sharedoa" in piece]  # others are parts of one
-        found |= {f"{path.stem}_{n}.py": piece for n, piece in enumerate(whole)}
+        page = "_".join(path.relative_to(ROOT).with_suffix("").parts).replace("-", "_")
+        found |= {f"{page}_{n}.py": piece for n, piece in enumerate(whole)}
     return found
 
 
@@ -72,6 +73,15 @@ def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", *command]
     variables = {"PATH": "/usr/bin:/bin", "MYPYPATH": str(ROOT)}
     return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
+
+
+def test_pages_of_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    for folder in ("docs", "docs/guides", "docs/reference"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "runs.md").write_text(f"```python\nimport sharedoa  # {folder}\n```\n")
+    (tmp_path / "README.md").write_text("```python\nimport sharedoa\n```\n")
+    assert len({*programs().values()}) == 4
 
 
 @pytest.mark.slow  # of ``make lint``, and so of ``make test``

@@ -131,3 +131,12 @@ def test_links_are_those_from_the_page(link, moved):
 def test_classes_and_what_they_override():
     found = gallery._classes("schelling", gallery.ENTRIES["schelling"])
     assert found == "`Cell`; `Person` (`is_red`) with `Red`, `Blue`"
+
+
+def test_records_of_other_things_are_left_out() -> None:
+    """They begin with the same word, and have no rows of programs."""
+    records = gallery.newest_records()
+    assert {each.name[:6] for each in records} == {"progra", "agents", "births"}
+    assert any(gallery.RESULTS.glob("births-clock-*.json"))
+    assert "births-clock" not in str(records)
+    assert "## " in gallery.page(records)

@@ -20,6 +20,7 @@ import pytest
 from dispatch.mode import parse_mode
 from ptxpass.text import LEFT_ALONE, CallReport, print_module, read_module, rewrite
 from sharedoa.errors import BackendError
+from sharedoa.runtime.code_cache.folder import CodeFolder
 from sharedoa.targets.ptxas import find_ptxas
 from tests.differential.effort import IS_THOROUGH
 
@@ -244,6 +245,10 @@ def _modes_for_ptxas(name: str) -> Sequence[str]:
     return [mode for mode in _read(name) if mode in MODES][:1]
 
 
+#: Bytes: 64 for each text that ptxas took.
+_MOST_TAKEN = 1 << 20
+
+
 @pytest.mark.parametrize(
     ("mode", "everything"),
     [
@@ -261,8 +266,7 @@ def test_ptxas_takes_what_is_written(
 
     names = [name for name in PROGRAMS if everything or mode in _modes_for_ptxas(name)]
     # What this ptxas took in an earlier session it takes again.
-    taken = kept_folder / "taken" / hashlib.sha256(ptxas.read_bytes()).hexdigest()
-    taken.mkdir(parents=True, exist_ok=True)
+    taken, version = CodeFolder(kept_folder / "taken"), hashlib.sha256(ptxas.read_bytes()).digest()
 
     def complaints(name: str) -> str:
         # What is written differs where our heap makes the objects: a base file is taken so.
@@ -271,15 +275,15 @@ def test_ptxas_takes_what_is_written(
         source.write_text(text)
         said = ""
         for architecture in _architectures(text):
-            known = taken / hashlib.sha256(f"{architecture} {text}".encode()).hexdigest()
-            if known.exists():
+            known = hashlib.sha256(version + f"{architecture} {text}".encode()).hexdigest()
+            if taken.read(known, _MOST_TAKEN) is not None:
                 continue
             command = [str(ptxas), "-c", "-arch", f"sm_{architecture}", "-o", f"{source}.o"]
             done = subprocess.run([*command, str(source)], capture_output=True, text=True)
             if done.returncode:
                 said += done.stderr
             else:
-                known.touch()
+                taken.write(known, known.encode(), _MOST_TAKEN)
         return said and f"{name}: {said}"
 
     with ThreadPoolExecutor(2) as threads:
