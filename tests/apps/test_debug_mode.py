@@ -24,13 +24,14 @@ SIZES = {
     "scalability": (2000, 2),
 }  # fmt: skip
 MODES = ("auto", "coal", "typepointer", "tag+switch")
+SLOW = ("cc", "kcore", "triangles", "label_propagation")
 FLAVOURS = [*((name, False) for name in SIZES), ("traffic", True)]
 RUNS = [
-    # What the suites of graphs differ in is of no moment here.
+    # What the suites of graphs differ in is of no moment here, and a few of them are enough.
     pytest.param(
         *flavour,
         MODES[number % len(MODES)],
-        marks=pytest.mark.slow if flavour[0].endswith("_ven") else (),
+        marks=pytest.mark.slow if flavour[0].endswith("_ven") or flavour[0] in SLOW else (),
     )
     for number, flavour in enumerate(FLAVOURS)
 ]

@@ -40,7 +40,7 @@ def test_one_concrete_class_overrides_all_virtual_methods(
     assert shared_type(base).concrete() == [shared_type(cls)]
 
 
-@pytest.mark.parametrize("mode", quick_modes("cuda", "range+switch"))
+@pytest.mark.parametrize("mode", quick_modes("range+switch"))
 def test_results_in_every_mode(mode: str) -> None:
     with simulation(generated_network(20), mode=mode) as running:
         assert advance_to(running, 200) == four_counts(234, 507, 273, 86_916)
@@ -54,7 +54,7 @@ def test_larger_results() -> None:
         assert advance_to(running, 500) == four_counts(1_048, 2_406, 1_358, 594_877)
 
 
-@pytest.mark.parametrize("mode", quick_modes("concord", "auto"))
+@pytest.mark.parametrize("mode", quick_modes("concord"))
 def test_invariants_hold_after_every_iteration(mode: str) -> None:
     options = RunOptions(size=20, steps=60, mode=mode, backend="cpu", check=True)
     result = APPS["traffic"].run(options)
@@ -62,7 +62,8 @@ def test_invariants_hold_after_every_iteration(mode: str) -> None:
     assert len(result.checks) == 5
 
 
-@pytest.mark.parametrize("mode", [pytest.param("coal", marks=pytest.mark.slow), "typepointer"])
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["coal", "typepointer"])
 def test_cpython_runs_the_same_program(mode: str) -> None:
     network = generated_network(3)
     with simulation(network, mode=mode, backend="cpu") as running:

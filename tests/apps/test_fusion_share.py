@@ -22,6 +22,7 @@ _MOST = 0.05
 _RUNS = {"captured": (850, 200), "block": (6000, 20)}
 """Intersections and steps. The program captures its steps; 850 are those of its paper, of which
 there are 5000 steps. A block in each step records them anew, a greater part of small steps."""
+_CAPTURED = pytest.param("captured", marks=pytest.mark.slow)  # which decides but once
 
 
 class _Spent:
@@ -53,7 +54,7 @@ _DECIDING = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("way", "natural"), rotated(_RUNS, [False, True]))
+@pytest.mark.parametrize(("way", "natural"), rotated(["block", _CAPTURED], [True, False]))
 def test_deciding_takes_little_of_a_run(
     natural: bool, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

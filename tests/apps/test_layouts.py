@@ -21,7 +21,16 @@ FLAVOURS = [
     *((name, False) for name in APPS if name not in ELSEWHERE),
     *((name, True) for name in NATURAL),
 ]
-RUNS = [(*flavour, MODES[number % len(MODES)]) for number, flavour in enumerate(FLAVOURS)]
+#: Of a program with two flavours the other one is slow: what they differ in is of no moment here.
+SLOW = {(name, name == "raytracer") for name in NATURAL}
+RUNS = [
+    pytest.param(
+        *flavour,
+        MODES[number % len(MODES)],
+        marks=pytest.mark.slow if flavour in SLOW else (),
+    )
+    for number, flavour in enumerate(FLAVOURS)
+]
 
 
 @pytest.mark.parametrize(("name", "natural", "mode"), RUNS)

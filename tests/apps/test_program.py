@@ -54,7 +54,7 @@ def test_seed_changes_the_run() -> None:
     assert TRAFFIC.run(small(seed=7)).counts != TRAFFIC.run(small(seed=8)).counts
 
 
-@pytest.mark.parametrize("natural", [False, True])
+@pytest.mark.parametrize("natural", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_picture(tmp_path: Path, natural: bool) -> None:
     file = tmp_path / "frame.png"
     result = TRAFFIC.run(small(out=file, natural=natural, steps=60))
@@ -68,9 +68,9 @@ def test_picture(tmp_path: Path, natural: bool) -> None:
 
 def test_animation(tmp_path: Path) -> None:
     file = tmp_path / "film.gif"
-    TRAFFIC.run(small(out=file, steps=30))
+    TRAFFIC.run(small(out=file, steps=8))
     with Image.open(file) as image:
-        assert getattr(image, "n_frames", 1) == 30
+        assert getattr(image, "n_frames", 1) == 8
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,11 @@ from .running import four_counts, generated_network
 
 TABLE = [
     (20, {200: (234, 507, 273, 86_916)}),
-    (50, {100: (350, 509, 159, 74_968), 500: (1_048, 2_406, 1_358, 594_877)}),
+    pytest.param(
+        50,
+        {100: (350, 509, 159, 74_968), 500: (1_048, 2_406, 1_358, 594_877)},
+        marks=pytest.mark.slow,
+    ),
     pytest.param(
         850,
         {
@@ -35,6 +39,7 @@ def test_table(size: int, rows: dict[int, tuple[int, int, int, int]]) -> None:
         assert reference.run(iteration - reference.iteration) == four_counts(*row)
 
 
+@pytest.mark.slow
 def test_kinds_come_in_the_fractions_asked_for() -> None:
     network = generated_network(50)
     reference = Reference(network, natural=True, mix=Mix(0.5, 0.25), bus_stops=bus_stops(network))

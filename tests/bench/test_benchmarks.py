@@ -40,8 +40,8 @@ TESTED_APART = (
 )  # fmt: skip
 
 
-#: Starts fifteen processes; and its parts have tests of their own.
-SLOW = ("compile_time", "reproduce")
+#: Starts fifteen processes; its parts have tests of their own; and two whose parts take longest.
+SLOW = ("compile_time", "reproduce", "gradients", "specialised")
 
 
 #: Of several programs, which are measured in the same way, one.

@@ -239,7 +239,14 @@ def test_numpy_agrees_with_the_closed_form(case):
     assert len(found.samples) == 2 and found.lines > 0
 
 
-@pytest.mark.parametrize("case", TINY, ids=named)
+@pytest.mark.parametrize(
+    "case",
+    [
+        # Those of calls are built in the same way, by a C++ compiler, which takes a second.
+        pytest.param(case, marks=[pytest.mark.slow] * (case.workload == CALL_EACH), id=named(case))
+        for case in TINY
+    ],
+)
 @pytest.mark.parametrize("variant", cuda_programs.VARIANTS)
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
 def test_cuda_programs_agree_with_numpy_as_plain_cxx(case, variant):

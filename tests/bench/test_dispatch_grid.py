@@ -45,6 +45,7 @@ def test_runs_and_records(tmp_path):
             assert found["ratio"] == times[AUTO]["median"] / min(fixed.values())
 
 
+@pytest.mark.slow
 def test_a_part_is_a_record_of_its_own():
     result = dispatch_grid.run(Options(backend="cpu", repeat=3, modes=("tag+switch",)), (1, 4))
     assert result.failures == []

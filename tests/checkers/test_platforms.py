@@ -18,7 +18,8 @@ _DEPENDS = re.compile(
 _KINDS = ("attr-defined", "call-arg", "import-not-found")
 
 
-@pytest.mark.parametrize("platform", ["darwin", "win32"])
+# What macOS lacks Windows lacks, too.
+@pytest.mark.parametrize("platform", [pytest.param("darwin", marks=pytest.mark.slow), "win32"])
 def test_nothing_is_used_that_a_platform_lacks(platform: str) -> None:
     """``mypy --platform`` over the whole has no complaint either, which takes a minute."""
     files = [

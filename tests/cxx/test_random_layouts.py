@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 import sharedoa as oa
 from sharedoa import cxx
 
+from ..differential.effort import examples
+
 SCALARS = {
     "char": "i1", "unsigned char": "u1", "bool": "?", "short": "i2", "unsigned short": "u2",
     "int": "i4", "unsigned": "u4", "long long": "i8", "unsigned long long": "u8", "float": "f4",
@@ -76,7 +78,7 @@ def lay_out(hierarchy: list[list[Member]]) -> list[tuple[int, dict[str, int]]]:
     return found
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(30))
 @given(hierarchies, st.randoms(use_true_random=False))
 def test_layouts(hierarchy: list[list[Member]], random) -> None:
     source, classes = [], {}

@@ -281,7 +281,9 @@ class TestNoRoom:
         assert kept.number.numpy().tolist() == list(range(100))
         assert len(oa.new(Square, 1000)) == 1000
 
-    @pytest.mark.parametrize("mode", ["auto", "coal", "concord"])
+    @pytest.mark.parametrize(
+        "mode", ["auto", pytest.param("coal", marks=pytest.mark.slow), "concord"]
+    )
     def test_deleted_objects_make_room(self, mode):
         with oa.Heap(mode=mode, backend="cpu", capacity="1MiB", initial_region=8) as heap:
             for _ in range(20):

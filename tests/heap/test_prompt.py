@@ -242,6 +242,7 @@ def test_a_mistake_in_ipython_is_shown_without_our_frames(tmp_path: Path) -> Non
     assert re.search(r"Half\.twice +Cell In\[2\]:10 ", found), found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("IPython") is None, reason="IPython is not installed")
 def test_completion_in_ipython(tmp_path: Path) -> None:
     definitions = """\

@@ -154,7 +154,13 @@ def run(seconds: float, mode: str, layout: str, folder: Path) -> None:
         check_invariants(heap)
 
 
-@pytest.mark.parametrize("mode, layout", [("auto", "aos"), ("coal", "aos"), ("auto", "tile")])
+@pytest.mark.parametrize(
+    ("mode", "layout"),
+    [
+        ("auto", "tile"),
+        *(pytest.param(mode, "aos", marks=pytest.mark.slow) for mode in ("auto", "coal")),
+    ],
+)
 def test_eight_threads_for_a_moment(mode: str, layout: str, tmp_path: Path) -> None:
     run(0.8, mode, layout, tmp_path)
 

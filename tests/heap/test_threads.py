@@ -8,6 +8,7 @@ import pytest
 
 import sharedoa as oa
 
+from ..modes import rotated
 from .shapes import Circle, Square
 
 
@@ -63,8 +64,9 @@ def dumps(heap, circles):
         assert (loaded.number.numpy() == 7).all()
 
 
-@pytest.mark.parametrize("backend", ["cpu", "python"])
-@pytest.mark.parametrize("look", [sees_numbers, sees_one, deletes, dumps])
+@pytest.mark.parametrize(
+    ("look", "backend"), rotated([sees_numbers, sees_one, deletes, dumps], ["cpu", "python"])
+)
 def test_the_host_waits_for_launches_of_other_threads(backend, look):
     with oa.Heap("auto", backend, "aos", "64MiB", 8) as heap:
         circles = oa.new(Circle, 4)

@@ -196,7 +196,7 @@ def check_program(folder: Path, seed: int, size: Size) -> None:
     after_each_pass(found_ir, _JOB, check)
 
 
-@settings(max_examples=examples(12))
+@settings(max_examples=examples(6))
 @given(seed=seeds, size=sizes)
 def test_programs_do_what_plain_python_does(
     tmp_path_factory: pytest.TempPathFactory, seed: int, size: Size

@@ -220,6 +220,7 @@ def _attributes() -> st.SearchStrategy[object]:
     )
 
 
+@settings(max_examples=examples(60))
 @given(value=_attributes())
 def test_attributes(value: object) -> None:
     _there_and_back(_of_attributes(value=value))

@@ -266,6 +266,7 @@ def test_random_programs_through_all_passes(
     run_all(program, job(device, debug, shares_loops=True))
 
 
+@pytest.mark.slow  # those of test_text.py, which are verified, too
 @pytest.mark.parametrize("name", sorted(app_kernels()))
 def test_programs_of_the_applications_through_all_passes(name: str) -> None:
     run_all(program_of(app_kernels()[name]), job(device=True, shares_loops=True))

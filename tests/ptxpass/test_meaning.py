@@ -26,9 +26,9 @@ from .worlds import Headers, World, differences
 FOLDER = Path(__file__).parent / "programs"
 #: Kernels that need other modules, or do nothing that the pass could change.
 NOT_RUN = {"separate_classes", "separate_kernels"}
-IN_ALL_MODES = {
+BY_TURNS = [
     f"{name}.ptx" for name in ("single", "chain", "conditions", "hand_predicated", "recursion")
-}
+]
 #: (mode, debug)
 EVERYTHING = [(mode, False) for mode in MODES] + [("range+switch", True), ("bits+vtable", True)]
 
@@ -130,10 +130,12 @@ def _is_first(path: Path) -> bool:
 
 
 def _modes(path: Path) -> Sequence[tuple[str, bool]]:
-    """(mode, debug). Unless time is given, all of them for a few programs, and some for the rest,
-    fewer for further variants of one program."""
-    if IS_THOROUGH or path.name in IN_ALL_MODES:
+    """(mode, debug). Unless time is given, every third for a few programs, by turns, and some for
+    the rest, fewer for further variants of one program."""
+    if IS_THOROUGH:
         return EVERYTHING
+    if path.name in BY_TURNS:
+        return EVERYTHING[BY_TURNS.index(path.name) % 3 :: 3]
     return Random(path.name).sample(EVERYTHING, 2 if _is_first(path) else 1)
 
 

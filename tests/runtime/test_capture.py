@@ -171,7 +171,7 @@ def compare(mode: str, backend: str, launches: list[str], history: list[str | in
 
 
 @pytest.mark.parametrize("mode", ["auto", "coal", "typepointer", "concord"])
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(18))
 @example(launches=["listen to the pack"], history=["write a reference to a run"])
 @example(launches=["turn the dogs", "listen to the pack"], history=[2])
 @example(launches=["listen"], history=["more dogs", "a bird", 1, "delete"])

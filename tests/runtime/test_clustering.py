@@ -19,6 +19,7 @@ from sharedoa.heap.settings import HeapSettings
 from sharedoa.model.clusters import Clusters
 from sharedoa.runtime import clustering
 from tests.codegen.interpreted import InterpretedGpu
+from tests.modes import rotated
 
 #: Who decides does not know how wide references are.
 pytestmark = pytest.mark.in_turns("heap", 1)
@@ -179,8 +180,7 @@ def test_after_sixteen_launches_nobody_looks(
     assert out.numpy().tolist() == expected(SOME, 20)
 
 
-@pytest.mark.parametrize("is_captured", [False, True])
-@pytest.mark.parametrize("grows", [False, True])
+@pytest.mark.parametrize(("grows", "is_captured"), rotated([False, True], [True, False]))
 def test_looks_take_a_part_of_the_time(
     is_captured: bool, grows: bool, heap: oa.Heap, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -302,7 +302,12 @@ def test_long_blocks_are_cut_at_whole_rounds(launched: list[Any]) -> None:
         np.testing.assert_array_equal(nodes.v.numpy(), np.full(8, 75))
 
 
-def test_everywhere() -> None:
+@pytest.mark.parametrize(
+    "names",
+    [("cpu", "tiles", "one by one", "warps"), pytest.param((), marks=pytest.mark.slow)],
+    ids=["few", "all"],
+)
+def test_everywhere(names: tuple[str, ...]) -> None:
     def run() -> dict[str, np.ndarray[Any, Any]]:
         with knobs.scope(fuse="always"):
             nodes = ring(12)
@@ -331,7 +336,7 @@ def test_everywhere() -> None:
                 found |= {f"{name}.{k}": v for k, v in state(objects).items()}
             return found
 
-    check_everywhere(run)
+    check_everywhere(run, *names)
 
 
 # ------------------------------------------------------------------ calls that are as those before

@@ -78,7 +78,7 @@ def test_every_stage_has_a_text(heap_of_mode):
 
 @pytest.mark.parametrize(
     ("mode", "target", "debug"),
-    rotated(MODES, ["host", "nvptx", "amdgpu"], [False, True], each=2),
+    rotated(MODES, ["host", "nvptx", "amdgpu"], [False, True]),
     indirect=["mode"],
 )
 def test_every_mode_compiles_for_every_target(heap_of_mode, target, debug):

@@ -24,6 +24,8 @@ from sharedoa.runtime.prefix_sum import (
     exclusive_prefix_sum,
 )
 from tests.codegen.interpreted import InterpretedGpu
+from tests.differential.effort import examples
+from tests.modes import rotated
 
 ALGORITHMS = [PrefixSumByChunks, PrefixSumByPieces, PrefixSumByTiles]
 LENGTHS = [
@@ -55,14 +57,13 @@ def expected(values: np.ndarray) -> np.ndarray:
     return np.cumsum(values, dtype=np.int32) - values
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize(("length", "algorithm"), rotated(LENGTHS, ALGORITHMS))
 def test_against_numpy(algorithm, length: int) -> None:
     values = random_values(length, length)
     assert np.array_equal(prefix_sums(algorithm, values, length), expected(values))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(length=st.integers(0, 3 * PIECE), seed=st.integers(0, 1000))
 def test_all_are_alike(length: int, seed: int) -> None:
     values = random_values(seed, length)

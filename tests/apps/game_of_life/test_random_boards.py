@@ -36,6 +36,7 @@ def test_cpython_runs_the_same_program(mode: str, natural: bool) -> None:
     assert compare(random_board(8, 5), 6, mode, "python", natural) > 0
 
 
+@pytest.mark.slow
 def test_warps() -> None:
     assert compare(random_board(4, 8), 2, "sharedoa", InterpretedGpu(), natural=True) > 0
 

@@ -85,9 +85,9 @@ def test_picture(tmp_path: Path, natural: bool) -> None:
 
 def test_animation(tmp_path: Path) -> None:
     file = tmp_path / "film.gif"
-    APP.run(small(out=file, steps=30))
+    APP.run(small(out=file, steps=8))
     with Image.open(file) as image:
-        assert getattr(image, "n_frames", 1) == 30
+        assert getattr(image, "n_frames", 1) == 8
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from dispatch.mode import MODES
 from sharedoa.model.object import shared_type
 from tests.differential.effort import examples
 
-from ...modes import few_modes
+from ...modes import few_modes, rotated
 from .running import (
     PAGERANKS,
     SWEEPS,
@@ -89,8 +89,10 @@ def test_ranks_have_equal_bits_in_every_mode(name: str) -> None:
     assert len(bits) == 1
 
 
-@pytest.mark.parametrize("mode", ["cuda", "sharedoa", "coal", "typepointer", "range+switch"])
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    rotated(WORKLOADS, ["cuda", "sharedoa", "coal", "typepointer", "range+switch"]),
+)
 def test_cpython_runs_the_same_program(name: str, mode: str) -> None:
     values = final_values(name, SMALL, mode, backend="python", sweeps=5)
     np.testing.assert_array_equal(values, final_values(name, SMALL, mode, sweeps=5))

@@ -44,7 +44,7 @@ def test_one_concrete_class_overrides_all_virtual_methods(
     assert shared_type(base).concrete() == [shared_type(cls)]
 
 
-@pytest.mark.parametrize("mode", quick_modes("typepointer", "bits+switch"))
+@pytest.mark.parametrize("mode", quick_modes("typepointer"))
 def test_small_results_in_every_mode(mode: str) -> None:
     with simulation(generated_structure(1_500), mode=mode) as running:
         require_table(running, 1_500)
@@ -79,7 +79,8 @@ def live_places(reference: Reference) -> tuple[object, object]:
     return reference.x[reference.node_lives], reference.y[reference.node_lives]
 
 
-@pytest.mark.parametrize("mode", ["coal", pytest.param("typepointer", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["coal", "typepointer"])
 def test_cpython_runs_the_same_program(mode: str) -> None:
     structure = generated_structure(20)
     with simulation(structure, mode=mode, backend="cpu") as running:

@@ -15,6 +15,7 @@ def test_paper_size(natural: bool) -> None:
         require_table(running, 150_000)
 
 
-@pytest.mark.parametrize("mode", ["sharedoa", pytest.param("coal", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["sharedoa", "coal"])
 def test_repairs(mode: str) -> None:
     require_repaired(15_000, mode, "cpu")

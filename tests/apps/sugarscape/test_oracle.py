@@ -173,7 +173,7 @@ def test_the_richest_is_asked_and_accepted() -> None:
 
 @pytest.mark.parametrize(
     ("width", "height"),
-    [pytest.param(*size, marks=[pytest.mark.slow] * (math.prod(size) > 1000)) for size in SMALL],
+    [pytest.param(*size, marks=[pytest.mark.slow] * (math.prod(size) > 100)) for size in SMALL],
 )
 def test_small_lands(width: int, height: int) -> None:
     land = Land(width, height)

@@ -85,7 +85,9 @@ def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(24, 20, 25, backend="cpu", mode=mode, layout=layout)
 
 
-@pytest.mark.parametrize(("width", "height"), [(1, 7), (3, 2), (60, 45)])
+@pytest.mark.parametrize(
+    ("width", "height"), [(1, 7), (3, 2), pytest.param(60, 45, marks=pytest.mark.slow)]
+)
 def test_sizes(width: int, height: int) -> None:
     require_as_oracle(width, height, 50, rich=False, backend="cpu")
 
@@ -94,6 +96,7 @@ def test_cpython() -> None:
     require_as_oracle(9, 8, 5, backend="python")
 
 
+@pytest.mark.slow
 def test_warps() -> None:
     require_as_oracle(8, 7, 2, backend=InterpretedGpu())
 
@@ -112,7 +115,10 @@ def sort() -> None:
     oa.sort(oa.all(Cell), "sugar")
 
 
-@pytest.mark.parametrize(("between", "debug"), rotated([compact, sort], [False, True]))
+@pytest.mark.parametrize(
+    ("between", "debug"),
+    rotated([sort, pytest.param(compact, marks=pytest.mark.slow)], [True, False]),
+)
 def test_objects_that_change_places(between: Callable[[], None], debug: bool) -> None:
     """Neighbours, goals and brides are references, which follow; no result depends on places."""
     require_as_oracle(20, 18, 8, between=between, backend="cpu", debug=debug)

@@ -238,7 +238,7 @@ def test_one_of_four_sharks_gets_the_fish() -> None:
 
 @pytest.mark.parametrize(
     ("width", "height"),
-    [pytest.param(*size, marks=[pytest.mark.slow] * (math.prod(size) > 10_000)) for size in SMALL],
+    [pytest.param(*size, marks=[pytest.mark.slow] * (math.prod(size) > 1_000)) for size in SMALL],
 )
 def test_small_oceans(width: int, height: int) -> None:
     ocean = Ocean(width, height)

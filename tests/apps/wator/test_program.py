@@ -62,7 +62,9 @@ def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(20, 15, 25, backend="cpu", mode=mode, layout=layout)
 
 
-@pytest.mark.parametrize(("width", "height"), [(1, 7), (2, 3), (100, 75)])
+@pytest.mark.parametrize(
+    ("width", "height"), [(1, 7), (2, 3), pytest.param(100, 75, marks=pytest.mark.slow)]
+)
 def test_sizes(width: int, height: int) -> None:
     require_as_oracle(width, height, 40, backend="cpu")
 
