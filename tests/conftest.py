@@ -20,7 +20,7 @@ from sharedoa import collection
 from sharedoa.backends import available
 from sharedoa.ir import pipeline
 from sharedoa.ir.job import Job
-from sharedoa.runtime import clustering, knobs, launch
+from sharedoa.runtime import clustering, knobs, launch, remembered_looks
 from sharedoa.runtime import pipeline as stages
 from sharedoa.runtime.pipeline import Compilation
 from sharedoa.runtime.specialisation import policy
@@ -49,7 +49,7 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 pipeline.verifies, stages.always_compiles = "after each pass", True
 # How long launches take would decide what is compiled; tests of that set these.
 policy.worth, policy.launches_on_device = math.inf, sys.maxsize
-clustering.PATIENCE = 0.0
+clustering.PATIENCE, remembered_looks.KEEPS = 0.0, False
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as of what shells run in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
 # Programs are made of millions of objects that stay: looking for garbage as often as Python does

@@ -13,7 +13,7 @@ found by its LLVM text (``runtime.code_cache``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dispatch.dataclass import dataclass
@@ -23,7 +23,7 @@ from ..model.classes import ClassType, Family
 from ..model.clusters import Clusters
 from ..model.run_form import RunForm
 from ..model.types import ArrayType, InlineType, ListType, ReferenceType, TupleType, ValueType
-from .core import Location
+from .core import Location, Program
 from .job import Facts, Job, Question
 from .text import Named, TypeTexts, code_text, type_names
 
@@ -51,7 +51,7 @@ def describe(job: Job) -> Description | None:
     text."""
     facts = job.facts.all_known()
     try:
-        names = _names(job, facts)
+        names = _names(job.program, _in_facts(facts))
         types = TypeTexts(names)
         program, locations = code_text(job.program, types)
         parts = [
@@ -67,6 +67,18 @@ def describe(job: Job) -> Description | None:
     return Description("\n".join(parts), locations, facts)
 
 
+def describe_program(program: Program) -> tuple[str, Mapping[str, Named]] | None:
+    """What follows from a program alone, and what the text calls classes and value structs; None
+    where something of it has no text."""
+    try:
+        names = _names(program)
+        types = TypeTexts(names)
+        text, _ = code_text(program, types)
+        return "\n".join([*(_named(type, types) for type in names.values()), text]), names
+    except (InternalError, RecursionError):
+        return None
+
+
 def _settings(job: Job) -> Iterator[str]:
     name, header, tiles, in_regions, references, _ = job.layout.key(())
     yield f"job {job.name!r} {job.target.name} {job.mode!r} debug {job.debug} fast {job.fastmath}"
@@ -76,12 +88,13 @@ def _settings(job: Job) -> Iterator[str]:
 # ---------------------------------------------------------------------- types
 
 
-def _names(job: Job, facts: Facts) -> dict[str, Named]:
-    """Every class and struct that the program mentions, or that is reached from one: bases and
-    subclasses, and the types of fields. Classes are called by their numbers, too."""
+def _names(program: Program, others: Iterable[Named] = ()) -> dict[str, Named]:
+    """Every class and struct that the program mentions, those of ``others``, and what is reached
+    from one: bases and subclasses, and the types of fields. Classes are called by their numbers,
+    too."""
     found: dict[Named, str] = {}
     families: set[Family] = set()
-    pending: list[Named] = [*type_names(job.program).values(), *_in_facts(facts)]
+    pending: list[Named] = [*type_names(program).values(), *others]
     while pending:
         each = pending.pop()
         if each in found:

@@ -5,13 +5,14 @@ been launched a few times, and when it is bound for twice as many threads, some 
 are interpreted (``sharedoa.sampling``). What all programs touched says what clusters would spare;
 where that is enough the objects are rearranged in place. What decides is where references lead,
 which is in the objects and not in the code. After their first look programs run for longer than all
-looks have taken before any is looked at again.
+looks have taken before any is looked at again. What earlier runs found takes the place of the first
+look (``remembered_looks``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -19,9 +20,11 @@ from weakref import WeakKeyDictionary
 from dispatch.dataclass import dataclass, field
 
 from ..heap.heap import Heap
+from ..ir.job import Uses
 from ..model.classes import ClassType, Family
-from ..sampling import Choice, Costs, sample
-from . import planned_clusters
+from ..sampling import Choice, Costs, NotCounted, SampledCosts, sample
+from . import planned_clusters, remembered_looks
+from .remembered_looks import Circumstances, Look
 
 if TYPE_CHECKING:
     from dispatch.mode import Mode
@@ -41,6 +44,9 @@ and it has shown that it is no preparation for others."""
 PATIENCE = 4.0
 """How many times as long as all looks at the heap's programs took must have passed since the last
 one before any is looked at again: a look may take as long as hundreds of steps."""
+_CONFIRMED = 4.0
+"""How many times as long as others looks count that earlier runs took at what they had launched
+``LAUNCHES`` times."""
 _WORTHWHILE = 0.85
 """Of what a class costs if all of its fields have rows, clusters must cost less than this part: not
 everything that takes time is memory, and addresses in clusters take instructions."""
@@ -75,8 +81,10 @@ class Launched:
     often it was launched, up to ``LAUNCHES`` and where a captured step launches it more often than
     that; and when it was looked at last, how often it had been, how many objects its largest family
     and how many threads it had, whether those did nothing, as in a captured step that has not yet
-    listed who lives; what each class cost it; and whether it is looked at later than it should be,
-    as there were too many ``looks``."""
+    listed who lives; what each class cost it; whether it is looked at later than it should be, as
+    there were too many ``looks``. And what it used when it was looked at, under which
+    circumstances, how long that took, whether an earlier run did it, and how many groups of fields
+    are kept for later ones."""
 
     looks: _Looks
     launches: int = 0
@@ -84,8 +92,14 @@ class Launched:
     objects: int = 0
     threads: int = 0
     was_idle: bool = False
-    costs: dict[ClassType, Costs] = field(default_factory=dict)
+    costs: Mapping[ClassType, Costs] = field(default_factory=dict)
     is_put_off: bool = False
+    uses: Uses | None = None
+    then: Circumstances | None = None
+    seconds: float = 0.0
+    is_recalled: bool = False
+    may_recall: bool = True
+    groups_kept: int = -1
 
     @property
     def left(self) -> int:
@@ -100,16 +114,43 @@ class Launched:
         """Whether a launch after others is to be looked at."""
         return self.is_put_off or self.looked_at < LAUNCHES
 
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing is known of it."""
+        return self.looked_at == 0 or self.was_idle
+
     def is_due(self, objects: int, threads: int) -> bool:
-        """Whether to look at a launch now, with so many objects and threads. Populations that grow
-        lie in less and less order, as objects come into places of those that have gone."""
-        if self.looked_at == 0 or self.was_idle:
-            return True
+        """Whether to look at a launch, with so many objects and threads, unless there were too many
+        looks. Populations that grow lie in less and less order, as objects come into places of
+        those that have gone."""
         again = self.launches >= LAUNCHES > self.looked_at
         has_grown = objects >= 2 * self.objects or threads >= 2 * self.threads
-        is_wanted = self.is_put_off or again or has_grown
-        self.is_put_off = is_wanted and self.looks.are_too_many
-        return is_wanted and not self.is_put_off
+        return self.is_new or self.is_put_off or again or has_grown
+
+    def saw(self, costs: Mapping[ClassType, Costs], objects: int, threads: int) -> None:
+        """What there was to see."""
+        self.costs, self.objects, self.threads = costs, objects, threads
+        self.looked_at = self.launches
+        self.was_idle = self.is_put_off = self.is_recalled = False
+
+    def recalls(self, look: Look, objects: int, threads: int) -> None:
+        """An earlier run has seen it; whether that is still so is looked at when this one has gone
+        on for long enough, longer where that run did."""
+        self.launches = max(self.launches, look.launches)
+        self.saw(look.costs, max(objects, look.objects), max(threads, look.threads))
+        self.looked_at = min(self.launches, LAUNCHES - 1)
+        self.is_recalled = True
+        self.looks.seconds += look.seconds * (_CONFIRMED if look.launches >= LAUNCHES else 1.0)
+
+    def look(self) -> Look:
+        """For later runs; without what was sampled, which is large."""
+        costs = {cls: Costs(each.used, each.known) for cls, each in self.costs.items()}
+        return Look(self.launches, self.objects, self.threads, self.seconds, costs)
+
+    def forget(self) -> None:
+        """What an earlier run has seen does not do: the next launch is looked at."""
+        self.costs, self.looked_at, self.was_idle = {}, 0, True
+        self.is_recalled = self.may_recall = False
 
 
 #: By which arguments are runs.
@@ -154,7 +195,7 @@ def consider(heap: Heap, launches: Sequence[Launchable]) -> list[Launched | None
             found[number] = _look(heap, launched, *launches[number][:3], looked_at)
         seen = [known for known, has_work in looked_at.items() if has_work]
         if seen:
-            _choose(heap, launched.programs, seen)
+            _choose_by(heap, launched.programs, seen)
             launched.looks.took(begun)
     return found
 
@@ -182,25 +223,60 @@ def _look(
     known = of_program.setdefault(runs, Launched(launched.looks))
     known.launches += 1
     threads = math.prod(geometry.threads)
-    if known not in looked_at and known.is_due(objects, threads):
+    if known in looked_at or not known.is_due(objects, threads):
+        return known if known.is_counted else None
+    now = Circumstances.of(runs, heap.layout, objects, threads)
+    look = None
+    if known.may_recall and now != known.then:
+        look = remembered_looks.recall(program.uses(), now)
+    if look is not None:
+        known.recalls(look, objects, threads)
+    elif known.is_new or not known.looks.are_too_many:
+        begun = perf_counter()
         heap.before_launch()
         touches = sample(program.uses().program, heap, geometry.threads, arguments)
         if not touches.of_class and not known.was_idle:
             known.was_idle, looked_at[known] = True, False
             return known  # the next one may have something to do
-        layout, known.was_idle = heap.layout, False
-        known.costs = {
-            cls: Costs(layout, cls, fields)
-            for cls, fields in touches.of_class.items()
-            if layout.is_open_for(cls) and _count(heap, cls.family) >= FEWEST_OBJECTS
-        }
-        known.looked_at, known.objects, known.threads = known.launches, objects, threads
-        looked_at[known] = True
+        layout, costs = heap.layout, {}
+        for cls, fields in touches.of_class.items():
+            if layout.is_open_for(cls) and _count(heap, cls.family) >= FEWEST_OBJECTS:
+                costs[cls] = SampledCosts(layout, cls, fields)
+        known.saw(costs, objects, threads)
+        known.seconds, known.groups_kept = perf_counter() - begun, -1
+    else:
+        known.is_put_off = True
+        return known
+    known.uses, known.then, looked_at[known] = program.uses(), now, True
     return known if known.is_counted else None
 
 
 def _count(heap: Heap, family: Family) -> int:
     return sum(map(heap.placement.count, family.root.concrete()))
+
+
+def _choose_by(heap: Heap, programs: _Programs, seen: Sequence[Launched]) -> None:
+    """Rearrange objects by what was ``seen``, and keep that for later runs."""
+    begun = perf_counter()
+    try:
+        _choose(heap, programs, seen)
+    except NotCounted:  # other programs ran then: what this one's next launches touch is looked at
+        for launched in programs.values():
+            for known in launched.values():
+                if known.is_recalled:
+                    known.forget()
+        return
+    for known in seen:
+        known.seconds += (perf_counter() - begun) / len(seen)
+    for launched in programs.values():
+        for known in launched.values():
+            # What other programs use is not asked: whoever launches them may wait for the heap.
+            if known.is_recalled or known.then is None or known.uses is None:
+                continue
+            groups = sum(len(each.known) for each in known.costs.values())
+            if groups > known.groups_kept:
+                known.groups_kept = groups
+                remembered_looks.remember(known.uses, known.then, known.look())
 
 
 def _choose(heap: Heap, programs: _Programs, seen: Sequence[Launched]) -> None:

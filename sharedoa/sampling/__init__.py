@@ -10,6 +10,9 @@ nobody declared ends it.
 
 from .grouping import Choice as Choice
 from .grouping import Costs as Costs
+from .grouping import Group as Group
+from .grouping import NotCounted as NotCounted
+from .grouping import SampledCosts as SampledCosts
 from .threads import sample as sample
 from .traffic import Traffic as Traffic
 from .traffic import traffic as traffic

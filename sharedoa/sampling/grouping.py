@@ -96,26 +96,38 @@ class _Scalars(NamedTuple):
     weights: Numbers
 
 
+class NotCounted(LookupError):
+    """Nobody has asked yet what a group of fields costs, and touches are known no more."""
+
+
 class Costs:
-    """What the fields that ``owner`` declares cost one program, by how they lie. ``touches``: what
-    it does with them."""
+    """What the fields that a class declares cost one program, by how they lie, as far as it is
+    known. ``used``: places of the fields that are touched."""
+
+    def __init__(self, used: frozenset[int], known: dict[Group, float]) -> None:
+        self.used, self.known = used, known
+
+    def of(self, group: Group) -> float:
+        """Of one group of fields. Raises NotCounted."""
+        if not any(group.first <= place <= group.last for place in self.used):
+            return 0.0
+        found = self.known.get(group)
+        if found is None:
+            found = self.known[group] = self._count(group)
+        return found
+
+    def _count(self, group: Group) -> float:
+        raise NotCounted(group)
+
+
+class SampledCosts(Costs):
+    """Those of the fields that ``owner`` declares. ``touches``: what the program does with them."""
 
     def __init__(self, layout: Layout, owner: ClassType, touches: Collection[Touch]) -> None:
         self._record = layout.record(owner)
         self._names = tuple(owner.own_fields)
         self._touches = touches
-        self._known: dict[Group, float] = {}
-        self.used = frozenset(self._names.index(each.name) for each in touches)
-        """Places of the fields that are touched."""
-
-    def of(self, group: Group) -> float:
-        """Of one group of fields."""
-        if not any(group.first <= place <= group.last for place in self.used):
-            return 0.0
-        found = self._known.get(group)
-        if found is None:
-            found = self._known[group] = self._count(group)
-        return found
+        super().__init__(frozenset(self._names.index(each.name) for each in touches), {})
 
     def _count(self, group: Group) -> float:
         fields = self._scalars.fields

@@ -31,6 +31,9 @@ _ONE = "tests/heap/test_one_object.py"
 _STILL = "tests/runtime/test_standing_still.py"
 _AGAIN = "tests/runtime/test_population_sequence.py::test_what_a_step_does_again_is_bound_once"
 _OTHERS = (f"{_STILL}::test_objects_that_another_thread_deletes",)
+_REMEMBERED = "sharedoa/runtime/remembered_looks.py"
+_LOOKS = "tests/runtime/test_remembered_looks.py"
+_STILL_SO = (f"{_LOOKS}::test_whether_it_is_still_so",)
 _PART_OF_THE_TIME = ("tests/runtime/test_clustering.py::test_looks_take_a_part_of_the_time",)
 _OLD_WAYS = (
     "tests/heap/test_clusters.py::test_who_has_got_a_reader_before_reads_where_fields_are_now",
@@ -310,7 +313,7 @@ MUTATIONS = (
     ),
     Mutation(
         "looks as long as what they are for", "sharedoa/runtime/clustering.py",
-        "is_wanted and self.looks.are_too_many", "False",
+        "elif known.is_new or not known.looks.are_too_many:", "elif True:",
         "each look of a short program is a fifth of what it takes", _PART_OF_THE_TIME,
     ),
     Mutation(
@@ -329,6 +332,34 @@ MUTATIONS = (
         " or threads >= 2 * self.threads", "",
         "a population that grows out of order keeps rows",
         ("tests/runtime/test_clustering.py::test_twice_as_many_threads_are_looked_at",),
+    ),
+    Mutation(
+        "looks at other numbers of objects", _REMEMBERED,
+        "objects.bit_length() // 4, threads.bit_length() // 4", "0, 0",
+        "objects that grew large lie as few of them had better",
+        (f"{_LOOKS}::test_other_circumstances",),
+    ),
+    Mutation(
+        "looks at other code", _REMEMBERED,
+        "repr(then), text)", "repr(then))",
+        "objects lie as a method wanted that was changed since",
+        (f"{_LOOKS}::test_a_class_that_changes",),
+    ),
+    Mutation(
+        "what earlier runs saw holds for good", "sharedoa/runtime/clustering.py",
+        "if known.may_recall and now != known.then:", "if known.may_recall:",
+        "a program with other data goes on with objects that lie badly", _STILL_SO,
+    ),
+    Mutation(
+        "earlier runs looked for nothing", "sharedoa/runtime/clustering.py",
+        "self.looks.seconds += look.seconds *", "self.looks.seconds += 0 *",
+        "each run looks as it begins, as if none had been before", _STILL_SO,
+    ),
+    Mutation(
+        "earlier runs in other company", "sharedoa/runtime/clustering.py",
+        "                if known.is_recalled:\n", "                if False:\n",
+        "nothing is chosen where another program runs, too",
+        (f"{_LOOKS}::test_programs_in_another_company",),
     ),
     Mutation(
         "one look after a launch is enough", "sharedoa/heap/residency.py",

@@ -15,7 +15,7 @@ import sharedoa as oa
 from sharedoa import f32, f64, i8
 from sharedoa.model.layout import Layout
 from sharedoa.model.record import Header
-from sharedoa.sampling.grouping import WARP, Choice, Costs, Group, Touch, Touches
+from sharedoa.sampling.grouping import WARP, Choice, Group, SampledCosts, Touch, Touches
 from sharedoa.sampling.threads import sample
 
 
@@ -122,7 +122,7 @@ def counted(touches: list[Touch], group: Group) -> float:
 def test_costs_are_counted_one_by_one(touches: list[Touch], data: Any) -> None:
     if not touches:
         return
-    costs = Costs(LAYOUT, BODY, touches)
+    costs = SampledCosts(LAYOUT, BODY, touches)
     assert costs.used == {NAMES.index(each.name) for each in touches}
     for _ in range(4):
         first = data.draw(st.integers(0, len(NAMES) - 1))
@@ -141,7 +141,7 @@ def test_what_is_chosen_is_never_dearer_than_rows(
     programs: list[list[Touch]], often: list[int]
 ) -> None:
     costs = [
-        (Costs(LAYOUT, BODY, touches), float(count))
+        (SampledCosts(LAYOUT, BODY, touches), float(count))
         for touches, count in zip(programs, often, strict=False)
         if touches
     ]
@@ -194,7 +194,7 @@ def chosen(kernel: Any, in_order: bool) -> Any:
                 kernel.program.translation().ir, heap, (2048, 1), (given, out)
             )
         ((cls, fields),) = touches.of_class.items()
-        return Choice(heap.layout, cls, [(Costs(heap.layout, cls, fields), 1.0)]).best()
+        return Choice(heap.layout, cls, [(SampledCosts(heap.layout, cls, fields), 1.0)]).best()
 
 
 def test_neighbours_have_rows() -> None:
@@ -236,7 +236,7 @@ def test_sampling_leaves_what_is_sampled_as_it_is() -> None:
         fields = touches.of_class[BODY]
         groups = [Group(place, place, False) for place in range(len(NAMES))]
         groups.append(Group(0, len(NAMES) - 1, True))
-        costs = [Costs(heap.layout, BODY, each) for each in (fields, deepcopy(fields))]
+        costs = [SampledCosts(heap.layout, BODY, each) for each in (fields, deepcopy(fields))]
         forwards = [costs[0].of(group) for group in groups]
         backwards = [costs[1].of(group) for group in reversed(groups)]
         assert forwards == backwards[::-1]

@@ -1,0 +1,161 @@
+"""What looks at programs found (``clustering``), for later runs of the same programs.
+
+A look takes as long as hundreds of steps, and a program that is run again mostly has objects that
+lie as they did. So what fields cost it is kept, in the process and beside compiled code for later
+ones, by the text of the program, how objects are laid out, which arguments are runs, and how many
+objects and threads there are, roughly. Who takes it in the place of a look chooses at the
+first launch what was chosen in the end. Only speed rests on it, and it is looked again as soon as
+looks are not too many (``clustering.PATIENCE``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from dispatch.dataclass import dataclass
+
+from .. import sampling
+from ..ir.description import describe_program
+from ..ir.job import Uses
+from ..ir.text import Named
+from ..model.classes import ClassType
+from ..model.layout import Layout
+from ..sampling import Costs, Group
+from . import background, code_cache, knobs
+from .code_cache import digest_of, entry
+from .code_cache.descriptions import compiler_version
+
+KEEPS = True
+"""Not in tests, which count looks."""
+_STAGE = "looks"
+#: The compiler that listings name.
+NAME = "look"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What there was to see of a program that had been launched ``launches`` times: what each class
+    cost it. ``seconds``: what looking took; ``objects``, ``threads``: as in
+    ``clustering.Launched``."""
+
+    launches: int
+    objects: int
+    threads: int
+    seconds: float
+    costs: Mapping[ClassType, Costs]
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What looks at one program that find the same have in common: which arguments are runs, the
+    layout but for clusters, and the numbers of objects and threads, as powers of 16: how many there
+    are when a growing population is looked at goes by the clock."""
+
+    runs: tuple[bool, ...]
+    layout: tuple[object, ...]
+    objects: int
+    threads: int
+
+    @classmethod
+    def of(cls, runs: Sequence[bool], layout: Layout, objects: int, threads: int) -> Circumstances:
+        return cls(
+            tuple(runs), layout.key(())[:-1], objects.bit_length() // 4, threads.bit_length() // 4
+        )
+
+
+def recall(uses: Uses, now: Circumstances) -> Look | None:
+    """What an earlier run of a program found, of this process or of another one."""
+    if not KEEPS:
+        return None
+    if now not in uses.derived:
+        uses.derived[now] = _stored(uses, now)
+    found: Look | None = uses.derived[now]
+    return found
+
+
+def remember(uses: Uses, then: Circumstances, look: Look) -> None:
+    """Keep what was found; in the folder once there is nothing else to do."""
+    if not KEEPS:
+        return
+    uses.derived[then] = look
+    if background.is_on():
+        background.submit(lambda task: _store(uses, then, look), background.Urgency.TRIAL)
+    else:
+        _store(uses, then, look)
+
+
+def _described(uses: Uses) -> tuple[str, Mapping[str, Named]] | None:
+    if describe_program not in uses.derived:
+        uses.derived[describe_program] = describe_program(uses.program)
+    found: tuple[str, Mapping[str, Named]] | None = uses.derived[describe_program]
+    return found
+
+
+def _store(uses: Uses, then: Circumstances, look: Look) -> None:
+    folder, described = code_cache.open_folder(), _described(uses)
+    if folder is None or described is None:
+        return
+    text, names = described
+    name_of = {each: name for name, each in names.items()}
+    if not name_of.keys() >= look.costs.keys():
+        return
+    told = {
+        "launches": look.launches,
+        "objects": look.objects,
+        "threads": look.threads,
+        "seconds": look.seconds,
+        "costs": {
+            name_of[cls]: {
+                "used": sorted(costs.used),
+                "groups": [[*group, cost] for group, cost in [*costs.known.items()]],
+            }
+            for cls, costs in look.costs.items()
+        },
+    }
+    key = _key(text, then)
+    with contextlib.suppress(OSError):
+        data = entry.pack(uses.program.kernel.symbol, NAME, key, {_STAGE: json.dumps(told)})
+        folder.write(digest_of(key), data, knobs.cache_size.value())
+
+
+def _stored(uses: Uses, now: Circumstances) -> Look | None:
+    folder, described = code_cache.open_folder(), _described(uses)
+    if folder is None or described is None:
+        return None
+    text, names = described
+    key = _key(text, now)
+    found = code_cache.stored(folder.read(digest_of(key), knobs.cache_size.value()))
+    if found is None or found.key != key:
+        return None
+    try:
+        told = json.loads(found.stages[_STAGE])
+        costs: dict[ClassType, Costs] = {}
+        for name, each in told["costs"].items():
+            cls = names[name]
+            if not isinstance(cls, ClassType):
+                return None
+            groups = {Group(*group[:3]): float(group[3]) for group in each["groups"]}
+            costs[cls] = Costs(frozenset(each["used"]), groups)
+        launches, objects, threads = told["launches"], told["objects"], told["threads"]
+        return Look(int(launches), int(objects), int(threads), float(told["seconds"]), costs)
+    except (KeyError, IndexError, TypeError, ValueError):
+        return None  # of a version of this package that nobody told from ours
+
+
+def _key(text: str, then: Circumstances) -> bytes:
+    return entry.join(part.encode() for part in (NAME, _version(), repr(then), text))
+
+
+@cache
+def _version() -> str:
+    """Of all that a look goes by."""
+    digest = hashlib.sha256(compiler_version().encode())
+    (folder,) = sampling.__path__
+    for path in [*sorted(Path(folder).glob("*.py")), Path(__file__)]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
