@@ -36,7 +36,7 @@ MUTATIONS = (
     ),
     Mutation(
         "launches without work are looked at again at once", _CLUSTERING,
-        "if known not in looked_at and known", "if known",
+        "if known in looked_at or not known.is_due", "if not known.is_due",
         "a step that was just planned is taken for one that does nothing",
         (f"{_TESTS}::test_launches_that_have_nothing_to_do_yet_are_looked_at_once",),
     ),
