@@ -81,6 +81,9 @@ not need too much: more room means more threads without objects."""
 _MOST_NEEDED = 8
 """How many times the threads and free slots of the last of _ROOM a plan has at most. Where each
 object may make several, another run ahead takes several times as many."""
+_SPARE = 32
+"""The part of all threads and free slots of a run that there may be of a class which has few: else
+there would be another plan each time that those double."""
 _PATIENCE = 4
 """Runs in a row that had to wait for the one before until they are cut."""
 _MOST_ANEW = 63
@@ -253,8 +256,12 @@ class PopulationSequence(LaunchSequence):
         births, memory = births_by_class(self.heap), self.heap.memory
         placement = births.placement
         least = plan.needed(plan.most(counts, 1))
+        spare = least // _SPARE
         for growth, ahead in _ROOM:
-            larger = {cls: int(n * growth) if cls in plan.made else n for cls, n in counts.items()}
+            larger = dict(counts)
+            for cls in plan.made:
+                least_of = spare if growth > 1 and counts[cls] else 0
+                larger[cls] = max(int(counts[cls] * growth), least_of)
             for cls in plan.watched.intersection(larger):
                 slots = sum(region.capacity for region in placement.regions(cls))
                 larger[cls] = min(int(larger[cls] * growth), slots)

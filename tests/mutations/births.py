@@ -40,6 +40,9 @@ _ALL_FIT = (
     "tests/runtime/test_population_room.py::test_where_not_all_fit_no_region_is_made",
     "tests/runtime/test_population_room.py::test_there_is_room_for_the_lists_of_a_run_too",
 )
+_FEW = (
+    "tests/runtime/test_population_room.py::test_few_that_double_are_no_reason_for_another_plan",
+)
 _AMID = ("tests/runtime/test_population_room.py::test_runs_that_report_amid_follow_each_other",)
 
 MUTATIONS = (
@@ -72,6 +75,11 @@ MUTATIONS = (
         "            else:\n                return False\n        return True",
         "        return True",
         "some are made, for which the memory is lacking elsewhere", _ALL_FIT,
+    ),
+    Mutation(
+        "few that double", _SEQUENCE,
+        "least_of = spare if growth > 1 and counts[cls] else 0", "least_of = 0",
+        "a step in which few are made is planned anew each time that they double", _FEW,
     ),
     Mutation(
         "room for regions, but not for lists", _SEQUENCE,

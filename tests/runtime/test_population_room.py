@@ -23,7 +23,7 @@ from .evolution import Animal, Being, Clock, EagerDevice, Plant, evolving, plans
 def test_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where earlier runs have ended the host asks for nothing, as long as there is room."""
     for heap, world, step in evolving("eager", "auto", "64"):
-        run((heap, world, step), 8)
+        run((heap, world, step), 12)
         heap.synchronize()
         run((heap, world, step), 1)
         with monkeypatch.context() as patch:
@@ -480,3 +480,34 @@ def test_calls_between_runs_take_who_lives_now(monkeypatch: pytest.MonkeyPatch) 
             assert len(planned) == before + 1
             assert set((seeds.seen.numpy() % 1000).tolist()) == {111}
             seeds.seen = 0
+
+
+class Tree(oa.Object):
+    number: i64
+
+    def shed(self, turn: oa.Array[i64]) -> None:
+        if self.number == turn[0]:
+            Nut(number=self.number)
+
+
+class Nut(oa.Object):
+    number: i64
+
+    def roll(self) -> None:
+        self.number += 1000
+
+
+def test_few_that_double_are_no_reason_for_another_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the other threads of a run are many."""
+    made = plans(monkeypatch)
+    with oa.Heap(backend=LateDevice(), initial_region=32) as heap:
+        oa.new(Tree, 4000, number=range(4000))
+        turn = oa.array(i64, [0])
+        with oa.capture() as step:
+            oa.all(Tree).shed(turn)
+            oa.all(Nut).roll()
+        for number in range(60):
+            turn[0] = number
+            step.run()
+        assert len(heap.all(Nut)) == 60 and len(made) <= 3
+        check_invariants(heap)
