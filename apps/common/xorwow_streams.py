@@ -12,6 +12,9 @@ Floats = np.ndarray[Any, np.dtype[np.float32]]
 #: The state of one stream in cuRAND's order: the Weyl counter, then the shift register.
 STATE_DTYPE = np.dtype([(name, np.uint32) for name in ("d", "v0", "v1", "v2", "v3", "v4")])
 
+#: Registers that are moved at once: with what is looked up they stay in caches.
+_AT_ONCE = 1 << 14
+
 
 def seeded_states(seeds: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """States of shape (n,) and STATE_DTYPE for n seeds, which are taken as 64-bit integers."""
@@ -65,14 +68,18 @@ def _one_draw() -> Words:
 def _moved(jump: Words, register: Words) -> Words:
     """Registers of shape (n, 5) after the draws of ``jump``, which is linear over bits: what it
     makes of the values of each byte is looked up, and added."""
-    moved = np.zeros_like(register)
-    octets = register.astype("<u4").view(np.uint8)
-    for octet in range(20):
-        table = np.zeros((256, 5), np.uint32)
+    tables = np.zeros((20, 256, 5), np.uint32)
+    for octet, table in enumerate(tables):
         for bit in range(8):
             half = 1 << bit
             table[half : 2 * half] = table[:half] ^ jump[8 * octet + bit]
-        moved ^= table[octets[:, octet]]
+    moved, found = np.zeros_like(register), np.empty((_AT_ONCE, 5), np.uint32)
+    for start in range(0, len(register), _AT_ONCE):
+        part = moved[start : start + _AT_ONCE]
+        octets = register[start : start + _AT_ONCE].astype("<u4").view(np.uint8)
+        for octet, table in enumerate(tables):
+            # No octet is beyond its table; unlike "raise", "clip" needs no copy.
+            part ^= np.take(table, octets[:, octet], 0, found[: len(part)], mode="clip")
     return moved
 
 

@@ -9,9 +9,16 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
+from apps.common import xorwow_streams
 from apps.common.glibc_random import RAND_MAX, GlibcRandom
 from apps.common.xorwow import Xorwow, seeded
-from apps.common.xorwow_streams import STATE_DTYPE, replay, seeded_states, uniform
+from apps.common.xorwow_streams import (
+    STATE_DTYPE,
+    replay,
+    seeded_states,
+    sequence_states,
+    uniform,
+)
 from sharedoa import f32, i32, u32
 
 FIRST_DRAWS = {
@@ -89,3 +96,12 @@ def test_kernels_draw_as_cuRAND(backend: str) -> None:
         assert np.array_equal(drawn, expected)
         assert np.array_equal(np.array(floats).reshape(drawn.shape), uniform(expected))
         assert np.array_equal(np.array(states).view(STATE_DTYPE), seeded_states(seeds))
+
+
+def test_sequences_are_the_same_however_many_are_moved_at_once(monkeypatch):
+    expected = sequence_states(42, 5000)
+    assert len(np.unique(expected)) == 5000
+    for at_once in (1, 7, 64):
+        monkeypatch.setattr(xorwow_streams, "_AT_ONCE", at_once)
+        count = 300 if at_once == 1 else 1000
+        assert (sequence_states(42, count) == expected[:count]).all()
