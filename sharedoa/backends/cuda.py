@@ -19,6 +19,9 @@ _MOST_REGISTERS = 48
 """Of a thread, at first. Left alone, ptxas takes as few as fill a multiprocessor with threads, and
 loads of a loop then wait for one another; with so many five eighths of the threads fit, and loops
 have more loads under way (docs/performance/auto.md)."""
+_MORE_REGISTERS, _FEW_BYTES, _FEWEST_BYTES = 64, 32, 8
+"""The same where 48 nearly do: where no more than so many bytes of a thread are in memory then, and
+no more than so many with 64. Else it is left to ptxas, as are arrays that threads have."""
 _CALL = re.compile(r"^\s*call", re.MULTILINE)
 #: Words of PTX that tell how a kernel uses the device.
 _INDIRECT_CALL, _PRINT = ".callprototype", "vprintf"
@@ -46,10 +49,14 @@ class CudaBackend(GpuBackend):
         assert isinstance(ptx, str)
         # Around calls registers go to memory anyway; elsewhere only if the bound is too tight.
         if not _CALL.search(ptx):
-            bounded = self.load_module(ptx, recursive, most_registers=_MOST_REGISTERS)
-            kernel = self.kernel(bounded, symbol)
-            if self.device.function_attribute(kernel.function, "LOCAL_SIZE_BYTES") == 0:
-                return kernel
+            for most, fits in ((_MOST_REGISTERS, 0), (_MORE_REGISTERS, _FEWEST_BYTES)):
+                bounded = self.load_module(ptx, recursive, most_registers=most)
+                kernel = self.kernel(bounded, symbol)
+                size = self.device.function_attribute(kernel.function, "LOCAL_SIZE_BYTES")
+                if size <= fits:
+                    return kernel
+                if size > _FEW_BYTES:
+                    break
         return self.kernel(self.load_module(ptx, recursive), symbol)
 
     def load_module(

@@ -224,13 +224,25 @@ def emit_call(target, builder, leaves, thread):
 @pytest.mark.parametrize(
     "emit, local_bytes, tried",
     [
-        pytest.param(store_coordinates, 0, [48], id="it fits"),
-        pytest.param(store_coordinates, 8, [48, None], id="too tight"),
-        pytest.param(emit_call, 0, [None], id="calls"),
+        pytest.param(store_coordinates, [0], [48], id="it fits"),
+        pytest.param(store_coordinates, [8, 0], [48, 64], id="too tight"),
+        pytest.param(store_coordinates, [32, 8], [48, 64], id="next to nothing"),
+        pytest.param(store_coordinates, [16, 16], [48, 64, None], id="some are in memory"),
+        pytest.param(store_coordinates, [40], [48, None], id="most are in memory"),
+        pytest.param(emit_call, [], [None], id="calls"),
     ],
 )
-def test_registers_are_bounded_where_nothing_spills(driver, emit, local_bytes, tried):
-    driver.of_functions["LOCAL_SIZE_BYTES"] = local_bytes
+def test_registers_are_bounded_where_next_to_nothing_spills(
+    driver, monkeypatch, emit, local_bytes, tried
+):
+    ask, sizes = CudaDevice.function_attribute, iter(local_bytes)
+    monkeypatch.setattr(
+        CudaDevice,
+        "function_attribute",
+        lambda self, function, name: (
+            next(sizes) if name == "LOCAL_SIZE_BYTES" else ask(self, function, name)
+        ),
+    )
     loaded = CudaBackend().load("kernel", stages(emit), False, False)
     key = bindings.CUjit_option.CU_JIT_MAX_REGISTERS
     calls = driver.called("cuModuleLoadDataEx")

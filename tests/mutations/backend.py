@@ -33,7 +33,25 @@ _DEVICE = "sharedoa/backends/gpu_device.py"
 _TWO_DEVICES = ("tests/backends/test_two_devices.py",)
 _OF_HOSTS = ("tests/targets/test_host_code.py",)
 
+_CUDA = "sharedoa/backends/cuda.py"
+_OF_REGISTERS = (
+    "tests/backends/test_cuda_bookkeeping.py"
+    "::test_registers_are_bounded_where_next_to_nothing_spills",
+)
+
 MUTATIONS = (
+    Mutation(
+        "registers that nearly suffice", _CUDA,
+        "if size <= fits:", "if size == 0:",
+        "loads of a loop wait for one another, as a word of a thread is in memory",
+        _OF_REGISTERS,
+    ),
+    Mutation(
+        "arrays of threads take registers", _CUDA,
+        "if size > _FEW_BYTES:", "if False:",
+        "code is made three times that has memory of its own in any case",
+        _OF_REGISTERS,
+    ),
     Mutation(
         "launches that become long on one core", "sharedoa/backends/thread_pool.py",
         "total if spent < PIECE_SECONDS else int(total * PIECE_SECONDS / spent)", "total",
