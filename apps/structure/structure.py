@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -76,20 +77,20 @@ class Structure:
         dy = self.y[self.first] - self.y[self.second]
         return np.sqrt(dx * dx + dy * dy)
 
+    @cached_property
     def spring_slots(self) -> Ints:
         """The slot that each spring takes at its first and its second end, of shape (springs, 2):
         the springs of a node take its slots in their order."""
         ends = np.stack([self.first, self.second], axis=1).reshape(-1)
         order = np.argsort(ends, kind="stable")
-        ordered = ends[order]
-        begin = np.searchsorted(ordered, ordered)
+        degrees = self.degrees()
         slots = np.empty(len(ends), np.int32)
-        slots[order] = np.arange(len(ends)) - begin
+        slots[order] = np.arange(len(ends)) - np.repeat(np.cumsum(degrees) - degrees, degrees)
         return slots.reshape(-1, 2)
 
     def node_springs(self) -> Ints:
         """The spring in each slot of each node, of shape (nodes, SLOTS); NOTHING in free slots."""
-        slots = self.spring_slots()
+        slots = self.spring_slots
         table = np.full((self.nodes, SLOTS), NOTHING, np.int32)
         table[self.first, slots[:, 0]] = np.arange(self.springs)
         table[self.second, slots[:, 1]] = np.arange(self.springs)
@@ -104,4 +105,5 @@ class Structure:
 
     def degrees(self) -> Ints:
         """How many springs each node has."""
-        return np.asarray((self.node_springs() != NOTHING).sum(axis=1), np.int32)
+        ends = np.concatenate([self.first, self.second])
+        return np.bincount(ends, minlength=self.nodes).astype(np.int32)

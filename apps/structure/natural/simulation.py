@@ -156,7 +156,7 @@ def _make_nodes(heap: Any, structure: Structure) -> Any:
 
 def _make_springs(heap: Any, structure: Structure, nodes: Any) -> Any:
     """All springs in the order of the structure; they lie in that of their nodes."""
-    slots, order = structure.spring_slots(), structure.springs_by_node()
+    slots, order = structure.spring_slots, structure.springs_by_node()
     springs = heap.zeros(structure.springs, Spring)
     springs[order] = heap.new(
         Spring,

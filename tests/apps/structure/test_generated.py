@@ -42,7 +42,7 @@ def test_values_lie_between_their_bounds() -> None:
 
 def test_slots_and_springs_agree() -> None:
     structure = generated_structure(1_500)
-    slots, table = structure.spring_slots(), structure.node_springs()
+    slots, table = structure.spring_slots, structure.node_springs()
     for spring in range(structure.springs):
         assert table[structure.first[spring], slots[spring, 0]] == spring
         assert table[structure.second[spring], slots[spring, 1]] == spring
