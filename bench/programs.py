@@ -8,7 +8,7 @@ takes care of more; this says of all of them, alike, how fast they are.
 ``--whole-runs`` takes the agent models at DynaSOAr's sizes, each in a process of its own, with an
 empty code cache and with what that run left there. Samples are seconds a step of pieces, from the
 second step on; of each piece there is what the host did in it. ``--board`` is a picture for the
-game of life, which is drawn at random otherwise.
+game of life, which runs once more from it.
 
 Expected before running, on two CPU cores, at the programs' own sizes: 0.1 to 5 ms a step; only
 nbody (4 million pairs, 10 ms), collision (9 million, 25 ms) and the ray tracer (40,000 paths) more.
@@ -110,20 +110,24 @@ def _measured(app: AppInfo, options: Options) -> dict[str, Any]:
 
 def whole_runs(options: Options, names: Iterable[str], board: Path | None = None) -> Result:
     """Run each program twice, in processes that share a code cache."""
-    settings = {"full": options.full, "board": board and board.name}
-    result = Result("whole-runs", backend_name(options), settings)
-    for name in names:
+    result = Result("whole-runs", backend_name(options), {"full": options.full})
+    runs: list[tuple[str, Path | None]] = [(each, None) for each in names]
+    if board is not None:
+        runs += [(each, board) for each, _ in runs if each == "game_of_life"]
+    for name, picture in runs:
         with TemporaryDirectory() as folder:
             for cache in _CACHES:
                 command = [sys.executable, "-m", "bench.programs", "--one", name]
                 command += ["--backend", options.backend, *["--full"] * options.full]
-                command += ["--board", str(board)] if board and name == "game_of_life" else []
+                command += ["--board", str(picture)] if picture else []
                 environment = {**os.environ, "SHAREDOA_CACHE_DIR": folder}
                 done = subprocess.run(command, env=environment, text=True, capture_output=True)
                 if done.returncode:
                     result.failures.append(f"{name}: {done.stderr[-500:]}")
                     break
-                row = {"program": name, "cache": cache, **json.loads(done.stdout.splitlines()[-1])}
+                row: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+                about = {"program": name, "board": picture and picture.name, "cache": cache}
+                row = about | row
                 result.rows.append(row)
                 spent = {k: round(v, 3) for k, v in sorted(row["seconds"].items())}
                 print(f"{name}, {cache}: {1e3 * row['mean']:.3f} ms a step, {spent}", flush=True)
