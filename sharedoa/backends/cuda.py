@@ -19,7 +19,7 @@ _MOST_REGISTERS = 48
 """Of a thread, at first. Left alone, ptxas takes as few as fill a multiprocessor with threads, and
 loads of a loop then wait for one another; with so many five eighths of the threads fit, and loops
 have more loads under way (docs/performance/auto.md)."""
-_MORE_REGISTERS, _FEW_BYTES, _FEWEST_BYTES = 64, 32, 8
+_MORE_REGISTERS, _FEW_BYTES, _FEWEST_BYTES = 64, 16, 8
 """The same where 48 nearly do: where no more than so many bytes of a thread are in memory then, and
 no more than so many with 64. Else it is left to ptxas, as are arrays that threads have."""
 _CALL = re.compile(r"^\s*call", re.MULTILINE)

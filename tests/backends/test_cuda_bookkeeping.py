@@ -226,9 +226,9 @@ def emit_call(target, builder, leaves, thread):
     [
         pytest.param(store_coordinates, [0], [48], id="it fits"),
         pytest.param(store_coordinates, [8, 0], [48, 64], id="too tight"),
-        pytest.param(store_coordinates, [32, 8], [48, 64], id="next to nothing"),
+        pytest.param(store_coordinates, [16, 8], [48, 64], id="next to nothing"),
         pytest.param(store_coordinates, [16, 16], [48, 64, None], id="some are in memory"),
-        pytest.param(store_coordinates, [40], [48, None], id="most are in memory"),
+        pytest.param(store_coordinates, [24], [48, None], id="most are in memory"),
         pytest.param(emit_call, [], [None], id="calls"),
     ],
 )
