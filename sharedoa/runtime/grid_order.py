@@ -121,9 +121,9 @@ def place32(
     """Where object ``i`` belongs, or -1; its position is put there."""
     place = place_of(i, cells, starts, members)
     if place >= 0:
-        numbers = u64(3) if shape.form >= SOLID else u64(2)
+        numbers = 3 if shape.form >= SOLID else 2
         for k in range(numbers):
-            placed[u64(place) * numbers + u64(k)] = points[i * numbers + u64(k)]
+            placed[u64(place) * u64(numbers) + u64(k)] = points[i * u64(numbers) + u64(k)]
     return place
 
 
@@ -139,9 +139,9 @@ def place64(
 ) -> i64:
     place = place_of(i, cells, starts, members)
     if place >= 0:
-        numbers = u64(3) if shape.form >= SOLID else u64(2)
+        numbers = 3 if shape.form >= SOLID else 2
         for k in range(numbers):
-            placed[u64(place) * numbers + u64(k)] = points[i * numbers + u64(k)]
+            placed[u64(place) * u64(numbers) + u64(k)] = points[i * u64(numbers) + u64(k)]
     return place
 
 
