@@ -139,7 +139,7 @@ def test_a_class_is_redefined(session: Session) -> None:
     assert session.results() == [501, 702, 122]
 
 
-@pytest.mark.parametrize("mode", ["coal", "range+switch"])
+@pytest.mark.parametrize("mode", [pytest.param("coal", marks=pytest.mark.slow), "range+switch"])
 def test_a_thousand_unrelated_definitions_compile_nothing(
     tmp_path: Path, compiled: list[Job], mode: str
 ) -> None:

@@ -415,7 +415,7 @@ def test_the_example_builds_by_cmake(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "mode",
     [
-        pytest.param(mode, marks=[pytest.mark.slow] * (mode not in ("typepointer", "range+switch")))
+        pytest.param(mode, marks=[pytest.mark.slow] * (mode != "typepointer"))
         for mode in MODES
     ],
 )
