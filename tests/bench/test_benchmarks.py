@@ -40,8 +40,8 @@ TESTED_APART = (
 )  # fmt: skip
 
 
-#: Starts fifteen processes; its parts have tests of their own; and two whose parts take longest.
-SLOW = ("compile_time", "reproduce", "gradients", "specialised")
+#: Starts fifteen processes; its parts have tests of their own; and three that take longest.
+SLOW = ("compile_time", "reproduce", "gradients", "specialised", "traffic")
 
 
 #: Of several programs, which are measured in the same way, one.

@@ -260,7 +260,11 @@ def _run(cls: type[Branch], given: Lists, kinds: Any) -> list[Any]:
     return [getattr(all, name).numpy().tolist() for name in ("total", "other", "real")]
 
 
-@pytest.mark.parametrize("cls", list(KERNELS), ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize(
+    "cls",
+    [pytest.param(cls, marks=[pytest.mark.slow] * (cls in (One, Repeated))) for cls in KERNELS],
+    ids=lambda cls: cls.__name__,
+)
 def test_threads_that_take_different_branches(cls: type[Branch]) -> None:
     shared = 0
 

@@ -10,6 +10,7 @@ import pytest
 from . import campaign, processes
 
 
+@pytest.mark.slow
 def test_a_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "record.json"
     families, seed = "memory,calls,lives", "5"

@@ -77,6 +77,7 @@ def test_a_film_is_made_small_enough(tmp_path, monkeypatch):
         assert 4 < opened.n_frames < 12
 
 
+@pytest.mark.slow
 def test_a_picture_is_made_small_enough(tmp_path, monkeypatch):
     picture = {"size": 40, "steps": 2}
     monkeypatch.setitem(gallery.ENTRIES, "schelling", gallery.Entry(["classes"], picture))

@@ -10,9 +10,11 @@ import signal
 import sys
 import tempfile
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 from ..forked import MODULES, import_all
+from ..quick_code import made_quickly
 from .catalogue import BACKENDS, SUBJECTS, Case, all_cases, jobs
 from .report import is_passed, line, table, write
 from .runner import THIRD_PARTY, Result, Runner, Settings, in_child, run_here
@@ -24,6 +26,11 @@ INTERRUPTED = 130
 
 def main() -> int:
     options = _options()
+    with made_quickly(plainly=True) if options.warm else nullcontext():
+        return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as of what shells run in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)
     subjects = tuple(options.subject or SUBJECTS)

@@ -46,7 +46,10 @@ def faults(*arguments: object) -> subprocess.CompletedProcess[str]:
 FRESH = ("fine", "traceback", "early", "hang", "crash", "crash_at_the_end", "normal_only")
 
 
-@pytest.mark.parametrize(("start", "names"), [("--warm", tuple(EXPECTED)), ("--fresh", FRESH)])
+@pytest.mark.parametrize(
+    ("start", "names"),
+    [("--warm", tuple(EXPECTED)), pytest.param("--fresh", FRESH, marks=pytest.mark.slow)],
+)
 def test_each_way_to_end(tmp_path: Path, start: str, names: tuple[str, ...]):
     file = tmp_path / "record.json"
     only = [word for name in names for word in ("--only", f"*.{name}")]

@@ -12,6 +12,7 @@ from . import campaign
 from .comparison import BY_CLASS
 
 
+@pytest.mark.slow
 def test_a_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "record.json"
     given = ["--first", "3", "--count", "1", "--jobs", "1", "--json", str(file)]

@@ -72,7 +72,11 @@ def test_neighbours_in_a_grid(checkpoints: int | None) -> None:
 
 @pytest.mark.parametrize(
     "backend",
-    [CpuBackend, InterpretedGpu, lambda: CopyingDevice(1 << 20)],
+    [
+        CpuBackend,
+        InterpretedGpu,
+        pytest.param(lambda: CopyingDevice(1 << 20), marks=pytest.mark.slow),
+    ],
     ids=["cpu", "warps", "copies"],
 )
 def test_a_grid_that_is_built_in_another_order(backend: Callable[[], Any]) -> None:

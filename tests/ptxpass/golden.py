@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -55,10 +56,14 @@ _ALIKE = re.compile(r"\.(sm_\d+|lineinfo|no_fmad|O\d|nvrtc_12_1)\.ptx$")
 
 
 def marked(names: Iterable[str]) -> list[Any]:
-    """Parameters: the programs, those that are much like another one marked slow."""
-    return [
-        pytest.param(name, marks=[pytest.mark.slow] * bool(_ALIKE.search(name))) for name in names
-    ]
+    """Parameters: the programs, those that are much like another one marked slow, and half of the
+    other variants of one."""
+    return [pytest.param(name, marks=[pytest.mark.slow] * _is_slow(name)) for name in names]
+
+
+def _is_slow(name: str) -> bool:
+    is_variant = "." in name.removesuffix(".ptx")
+    return bool(_ALIKE.search(name)) or (is_variant and zlib.crc32(name.encode()) % 2 == 0)
 
 
 @cache

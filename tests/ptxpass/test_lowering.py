@@ -15,6 +15,7 @@ from dispatch.mode import MODES, parse_mode
 from dispatch.windows import Windows
 from ptxpass.ir import Candidate, LoweringError, Ranges, decide, decide_test
 
+from ..pairwise import pairwise
 from .hand_written import (
     I64,
     REFUSED,
@@ -33,10 +34,19 @@ MANY = classes(3, 4, 7, 11, 12)
 SHARING = [Class("C3", 3, "C3"), Class("C4", 4, "C3"), Class("C9", 9, "C9")]
 
 
-@pytest.mark.parametrize("optimised", [False, True])
-@pytest.mark.parametrize("debug", [False, True])
-@pytest.mark.parametrize("name", MODES)
-@pytest.mark.parametrize("known", [MANY, SHARING, MANY[:1]], ids=["many", "sharing", "one"])
+@pytest.mark.parametrize(
+    ("name", "known", "debug", "optimised"),
+    pairwise(
+        MODES,
+        [
+            pytest.param(MANY, id="many"),
+            pytest.param(SHARING, id="sharing"),
+            pytest.param(MANY[:1], id="one"),
+        ],
+        [False, True],
+        [False, True],
+    ),
+)
 def test_calls_the_method_of_the_objects_class(
     name: str, known: list[Class], debug: bool, optimised: bool
 ) -> None:

@@ -335,6 +335,7 @@ def test_two_files_with_a_heap_do_not_link(program: Path) -> None:
     assert "sharedoa_cuh_is_included_by_one_file_only" in done.stderr
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_machine_code_and_ptx_of_every_architecture_are_rewritten(
     program: Path, fake_rewrite: str, monkeypatch: pytest.MonkeyPatch
@@ -414,10 +415,7 @@ def test_the_example_builds_by_cmake(tmp_path: Path) -> None:
 @needs_nvcc
 @pytest.mark.parametrize(
     "mode",
-    [
-        pytest.param(mode, marks=[pytest.mark.slow] * (mode != "typepointer"))
-        for mode in MODES
-    ],
+    [pytest.param(mode, marks=[pytest.mark.slow] * (mode != "typepointer")) for mode in MODES],
 )
 def test_rewritten_modules_carry_what_the_heap_reads(tmp_path: Path, mode: str) -> None:
     made = tmp_path / "shapes.cubin"

@@ -89,6 +89,7 @@ def test_ptxas_has_no_uniform_register_for_its_address() -> None:
     assert f"add.s64 \t{address}, {address}, %no_lane;" in body
 
 
+@pytest.mark.slow
 def test_machine_code_has_no_uniform_register_for_its_address(tmp_path: Path) -> None:
     nvidia = pytest.importorskip("nvidia")
     nvdisasm = next(Path(nvidia.__path__[0]).glob("cu*/bin/nvdisasm"))

@@ -86,6 +86,7 @@ def test_warps() -> None:
     require_as_oracle(40, 0.3, 2, backend=InterpretedGpu())
 
 
+@pytest.mark.slow
 def test_debug_mode() -> None:
     require_as_oracle(40, 0.3, 3, backend="cpu", debug=True)
 

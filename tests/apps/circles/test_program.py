@@ -73,6 +73,7 @@ def test_warps() -> None:
     require_as_oracle(40, 4.0, 2, backend=InterpretedGpu())
 
 
+@pytest.mark.slow
 def test_debug_mode() -> None:
     require_as_oracle(40, 4.0, 3, backend="cpu", debug=True)
 

@@ -70,6 +70,7 @@ def test_sizes(count: int, contact: float, left: int) -> None:
     assert len(crowd.numbers) == left
 
 
+@pytest.mark.slow
 def test_cpython() -> None:
     require_as_oracle(30, 0.4, 3, backend="python")
 

@@ -62,6 +62,7 @@ def test_sizes(count: int, side: float, sight: float, steps: int) -> None:
     require_as_oracle(count, side, sight, steps, backend="cpu")
 
 
+@pytest.mark.slow
 def test_cpython() -> None:
     require_as_oracle(25, 20.0, 5.0, 3, backend="python")
 

@@ -59,6 +59,7 @@ def test_sizes(size: int, density: float, steps: int) -> None:
     require_as_oracle(size, density, steps, backend="cpu")
 
 
+@pytest.mark.slow
 def test_cpython() -> None:
     require_as_oracle(12, 0.9, 12, backend="python")
 

@@ -64,6 +64,7 @@ def test_it_ends() -> None:
     assert 5 < town.busy_steps < 100
 
 
+@pytest.mark.slow
 def test_cpython() -> None:
     require_as_oracle(9, 8, 5, backend="python")
 

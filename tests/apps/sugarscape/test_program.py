@@ -92,6 +92,7 @@ def test_sizes(width: int, height: int) -> None:
     require_as_oracle(width, height, 50, rich=False, backend="cpu")
 
 
+@pytest.mark.slow
 def test_cpython() -> None:
     require_as_oracle(9, 8, 5, backend="python")
 

@@ -78,6 +78,7 @@ def test_warps() -> None:
     require_as_oracle(9, 8, 4, backend=InterpretedGpu())
 
 
+@pytest.mark.slow
 def test_debug_mode() -> None:
     require_as_oracle(12, 9, 15, backend="cpu", debug=True)
 

@@ -79,6 +79,7 @@ def test_warps() -> None:
     require_as_oracle(9, 8, 2, backend=InterpretedGpu())
 
 
+@pytest.mark.slow
 def test_debug_mode() -> None:
     require_as_oracle(16, 15, 12, backend="cpu", debug=True)
 
