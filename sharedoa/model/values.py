@@ -6,6 +6,7 @@ promotes and wraps as compiled arithmetic does; references are objects, values a
 
 from __future__ import annotations
 
+import enum
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -195,8 +196,9 @@ def zero_of(type: Type) -> Any:
 def holds_many(value: Any) -> bool:
     """Whether a host value is a sequence of values, such as a list, an array or a view of a field
     of many objects; text and NumPy's arrays without dimensions are one value."""
-    # Asked of the class: what shared objects are asked for may be a field.
-    if not hasattr(type(value), "__len__") or isinstance(value, (str, bytes)):
+    # Asked of the class: what shared objects are asked for may be a field. Classes of enumerations
+    # have a length themselves, and their members none.
+    if not hasattr(type(value), "__len__") or isinstance(value, (str, bytes, enum.Enum)):
         return False
     return bool(getattr(value, "ndim", 1))
 

@@ -43,6 +43,12 @@ _SHARED_OUT = "tests/runtime/test_launch_sharing.py"
 
 MUTATIONS = (
     Mutation(
+        "members of enumerations are as many as their class has", "sharedoa/model/values.py",
+        "isinstance(value, (str, bytes, enum.Enum))", "isinstance(value, (str, bytes))",
+        "objects.turn(Level.HIGH) is refused",
+        ("tests/runtime/test_vectorised.py::test_members_of_enumerations_are_one_number",),
+    ),
+    Mutation(
         "ints of a list are what NumPy makes of them", "sharedoa/heap/conversion.py",
         'if given_in_python and type.is_integer and found.dtype.kind in "fO":', "if False:",
         "oa.array(u64, [5, 2**64 - 1]) is refused, as NumPy makes floats of it",

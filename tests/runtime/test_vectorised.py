@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+
 import numpy as np
 import pytest
 
@@ -77,6 +79,31 @@ def test_results_of_every_kind(bodies):
     assert others[0] == bodies[1] and others[1] is None
     with pytest.raises(oa.ArgumentError, match="of which there are no arrays"):
         bodies.pair()
+
+
+class Level(enum.IntEnum):
+    LOW = 2
+    HIGH = 7
+
+
+class Lamp(oa.Object):
+    level: i32
+
+    def __init__(self, level: i32) -> None:
+        self.level = level
+
+    def turn(self, level: i32) -> None:
+        self.level = level
+
+
+def test_members_of_enumerations_are_one_number(heap):
+    """Their class has a length, and they have none."""
+    lamps = oa.new(Lamp, 3, level=Level.LOW)
+    assert lamps.level.numpy().tolist() == [2, 2, 2]
+    lamps.turn(Level.HIGH)
+    assert lamps.level.numpy().tolist() == [7, 7, 7]
+    with pytest.raises(oa.ArgumentError, match="takes i32"):
+        lamps.turn(enum.Enum("Other", ["A"]).A)
 
 
 def test_nothing_to_call(heap):
