@@ -5,8 +5,9 @@ Samples are seconds a step (a sweep of graphs, a picture's pass) of whole runs, 
 step, which compiles; the host's part is in them. What is recorded of programs one by one elsewhere
 takes care of more; this says of all of them, alike, how fast they are.
 
-``--whole-runs`` takes the agent models at DynaSOAr's sizes, each in a process of its own, with an
-empty code cache and with what that run left there. Samples are seconds a step of pieces, from the
+``--whole-runs`` takes the agent models at DynaSOAr's sizes, three processes each, with an empty
+code cache and with what the earlier ones left there: the second compiles for clusters that the
+first one chose at last. Samples are seconds a step of pieces, from the
 second step on; of each piece there is what the host did in it. ``--board`` is a picture for the
 game of life, which runs once more from it.
 
@@ -50,7 +51,7 @@ from bench.harness import (
 #: Runs of each program.
 _RUNS = 3
 _MOST_STEPS = 100
-_CACHES = "empty", "filled"
+_CACHES = "empty", "filled", "filled twice"
 #: Whole runs by name: how they are run at full size.
 WHOLE: dict[str, dict[str, Any]] = {
     "wator": {"steps": 500, "settings": {"width": 2048, "height": 2560}},
@@ -109,7 +110,7 @@ def _measured(app: AppInfo, options: Options) -> dict[str, Any]:
 
 
 def whole_runs(options: Options, names: Iterable[str], board: Path | None = None) -> Result:
-    """Run each program twice, in processes that share a code cache."""
+    """Run each program in processes that share a code cache, one after another."""
     result = Result("whole-runs", backend_name(options), {"full": options.full})
     runs: list[tuple[str, Path | None]] = [(each, None) for each in names]
     if board is not None:

@@ -10,10 +10,12 @@ looks are not too many (``clustering.PATIENCE``).
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextvars import Context, copy_context
 from functools import cache
 from pathlib import Path
 
@@ -32,6 +34,8 @@ from .code_cache.descriptions import compiler_version
 
 KEEPS = True
 """Not in tests, which count looks."""
+_unstored: dict[tuple[Uses, Circumstances], tuple[Look, Context]] = {}
+"""What is not in the folder yet, with the settings that say which."""
 _STAGE = "looks"
 #: The compiler that listings name.
 NAME = "look"
@@ -83,10 +87,28 @@ def remember(uses: Uses, then: Circumstances, look: Look) -> None:
     if not KEEPS:
         return
     uses.derived[then] = look
-    if background.is_on():
-        background.submit(lambda task: _store(uses, then, look), background.Urgency.TRIAL)
-    else:
+    if not background.is_on():
         _store(uses, then, look)
+        return
+    key = uses, then
+    _unstored[key] = look, copy_context()
+    background.submit(lambda task: _store_last(key), background.Urgency.TRIAL)
+
+
+def _store_last(key: tuple[Uses, Circumstances]) -> None:
+    """Unless that was done."""
+    found = _unstored.pop(key, None)
+    if found is not None:
+        look, context = found
+        context.run(_store, *key, look)
+
+
+@atexit.register
+def store_all() -> None:
+    """What the background has not come to before the process ends, as in short runs, in which it
+    compiles all the time."""
+    for key in list(_unstored):
+        _store_last(key)
 
 
 def _described(uses: Uses) -> tuple[str, Mapping[str, Named]] | None:

@@ -346,6 +346,12 @@ MUTATIONS = (
         (f"{_LOOKS}::test_other_circumstances",),
     ),
     Mutation(
+        "looks that are not stored when the process ends", _REMEMBERED,
+        "    for key in list(_unstored):\n", "    for key in []:\n",
+        "the next process of a short program looks again",
+        (f"{_LOOKS}::test_a_process_that_ends_before_the_background_is_idle",),
+    ),
+    Mutation(
         "looks at other code", _REMEMBERED,
         "repr(then), text)", "repr(then))",
         "objects lie as a method wanted that was changed since",

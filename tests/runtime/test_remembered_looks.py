@@ -13,7 +13,7 @@ import pytest
 import sharedoa as oa
 from sharedoa import f32
 from sharedoa.model.clusters import Clusters
-from sharedoa.runtime import clustering, knobs, remembered_looks
+from sharedoa.runtime import background, clustering, knobs, remembered_looks
 
 from .test_clustering import (
     CELL,
@@ -81,6 +81,19 @@ def test_a_later_run_does_not_look(is_new_process: bool, looked: list[str], kept
     assert first.of(CELL) == (FOUR,) and looked == ["work"] and len(files(kept)) == 1
     if is_new_process:
         forget()
+    assert run() == first and looked == ["work"]
+
+
+def test_a_process_that_ends_before_the_background_is_idle(
+    looked: list[str], kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch, knobs.scope(background=True):
+        patch.setattr(background, "submit", lambda *_: None)
+        first = run()
+    assert not files(kept)
+    remembered_looks.store_all()
+    assert len(files(kept)) == 1 and not remembered_looks._unstored
+    forget()
     assert run() == first and looked == ["work"]
 
 
