@@ -71,7 +71,13 @@ def test_networks_have_what_programs_can_get_wrong():
     assert (network(DEAD_ENDS).light_sizes == 0).any()
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name not in (CROWDED, DEAD_ENDS)))
+        for name in NETWORKS
+    ],
+)
 @pytest.mark.parametrize("variant", cuda_programs.VARIANTS)
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
 def test_cuda_programs_as_plain_cxx(name, variant):

@@ -107,7 +107,14 @@ def rows_of(output: str) -> dict[tuple[str, str], list[str]]:
     return {(name, where.removeprefix("script.py:")): cells for name, where, *cells in rows}
 
 
-@pytest.mark.parametrize("backend", ["cpu", "python", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize(
+    "backend",
+    [
+        "cpu",
+        pytest.param("python", marks=pytest.mark.slow),
+        pytest.param("cuda", marks=pytest.mark.gpu),
+    ],
+)
 def test_a_script_and_its_trace(tmp_path, backend):
     ending = 'sys.exit("no good" if numbers[99] else 3)\n'
     done = profile(tmp_path, SCRIPT + ending, "--trace", "out/trace.json", backend=backend)

@@ -21,6 +21,7 @@ from sharedoa.model.scalars import boolean, f32, weak_int
 from sharedoa.model.types import VOID, ReferenceType
 from sharedoa.targets.optimise import parse
 
+from ..modes import rotated
 from . import objects
 from .machine import HOST, NVPTX, Kernel, lower_for
 from .shapes import Shapes, area_program, call_area, make_shapes, type_test_program
@@ -238,8 +239,7 @@ def test_calls_of_one_family_share_a_table_and_families_do_not(shapes: Shapes, t
 # --------------------------------------------------------------- the canonical form
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize(("mode", "debug"), rotated(MODES, [False, True]))
 def test_no_vtable_is_loaded_where_objects_have_none(
     shapes: Shapes, mode: str, debug: bool
 ) -> None:

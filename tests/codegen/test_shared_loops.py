@@ -18,8 +18,9 @@ from tests.codegen.loop_sharing import (
     lists,
     rounds,
 )
+from tests.differential.effort import examples
 
-few = settings(max_examples=12)
+few = settings(max_examples=examples(12))
 
 
 class Totals(oa.Object):

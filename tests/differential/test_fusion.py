@@ -16,6 +16,7 @@ from sharedoa import f32
 from sharedoa.runtime import knobs
 from tests.codegen.interpreted import InterpretedGpu
 
+from ..modes import half_of
 from ..source_files import load_module
 from .effort import examples, layout_for, references_for
 from .launch_traces import (
@@ -152,7 +153,7 @@ def agree(folder: Path, seed: int, mode: str, on_gpu: bool) -> None:
         assert not wrong, f"{how.__name__}: {wrong}\n{trace.launches}\n{trace.text}"
 
 
-@pytest.mark.parametrize("mode", _MODES)
+@pytest.mark.parametrize("mode", half_of(_MODES, 0))
 @settings(max_examples=examples(2))
 @given(seed=st.integers(0, 2**32 - 1))
 def test_traces(tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int) -> None:

@@ -54,11 +54,21 @@ def test_it_is_short(name: str) -> None:
     assert sum(1 for line in lines if line.strip()) < 120
 
 
+def _quick_elsewhere() -> list[Any]:
+    """Every second program: others are in one place alone unless there is time."""
+    return [
+        pytest.param(name, marks=[pytest.mark.slow] * (number % 2))
+        for number, name in enumerate(SIZES)
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "place"),
     [
         *((name, ("cpu", "auto")) for name in SIZES),
-        *rotated(SIZES, [("cpu", "coal"), ("python", "auto"), ("interpreted", "auto")]),
+        *rotated(
+            _quick_elsewhere(), [("cpu", "coal"), ("python", "auto"), ("interpreted", "auto")]
+        ),
         *(
             pytest.param(name, ("cuda", mode), marks=pytest.mark.gpu)
             for name in SIZES

@@ -13,6 +13,7 @@ from sharedoa.heap.region_selection import RegionSelection
 from sharedoa.heap.regions import Region
 from sharedoa.heap.scattered import ScatteredSelection
 
+from ..pairwise import pairwise
 from .invariants import check_invariants
 from .shapes import Circle
 
@@ -33,9 +34,10 @@ def failing(monkeypatch: pytest.MonkeyPatch, owner: type, name: str, after: bool
     monkeypatch.setattr(owner, name, fail)
 
 
-@pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("place", ["fields", "references", "reused"])
-@pytest.mark.parametrize("count", [None, 3, 500])
+@pytest.mark.parametrize(
+    ("after", "place", "count"),
+    pairwise([False, True], ["fields", "references", "reused"], [None, 3, 500]),
+)
 def test_objects_without_memory_for_their_fields(heap, monkeypatch, place, after, count):
     kept = oa.new(Circle, 20, number=np.arange(20))
     oa.delete(kept[10:])

@@ -24,6 +24,8 @@ from sharedoa.heap.residency import Residency
 from ..backends.pretend_device import PretendDevice
 from .shapes import Circle, Point, Shape
 
+pytestmark = pytest.mark.in_turns("on_device", 3)
+
 #: Bytes of a piece of the buffer: a few objects each, so that all pieces are used several times.
 PIECE_BYTES = 512
 THRESHOLD = 256

@@ -116,9 +116,21 @@ def test_truth_values(tmp_path: Path) -> None:
         assert _check(operation, pair[:1], inverse)
 
 
-@pytest.mark.parametrize("target", SCALARS.values(), ids=repr)
-def test_conversions(tmp_path: Path, target: ScalarType) -> None:
-    for source in SCALARS.values():
+@pytest.mark.parametrize(
+    ("target", "sources"),
+    [
+        pytest.param(
+            target,
+            [*SCALARS.values()][first::2],
+            marks=[pytest.mark.slow] * ((number + first) % 2),
+            id=f"{target}-{first}",
+        )
+        for number, target in enumerate(SCALARS.values())
+        for first in (0, 1)
+    ],
+)
+def test_conversions(tmp_path: Path, target: ScalarType, sources: list[ScalarType]) -> None:
+    for source in sources:
         for pair, (found,) in _results(tmp_path, source, target, [f"{target.name}(a)"]):
             assert _check(_operation("convert", source, target, 1), pair[:1], found)
 

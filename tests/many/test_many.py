@@ -156,7 +156,7 @@ def test_the_same_bits_everywhere(small_tree: None) -> None:
     assert results(InterpretedGpu()) == by_numpy
 
 
-@pytest.mark.parametrize("type", [f32, i16], ids=str)
+@pytest.mark.parametrize("type", [f32, pytest.param(i16, marks=pytest.mark.slow)], ids=str)
 def test_lengths_around_blocks(small_tree: None, type: Any) -> None:
     """Of one block of a scan and of several, one level and two, and of what a thread reads at once;
     the second time by what the first one has made ready."""

@@ -17,7 +17,7 @@ from .. import forked
 from ..codegen.interpreted import InterpretedGpu
 from ..source_files import environment, load_module
 
-pytestmark = pytest.mark.in_turns("heap", 4)
+pytestmark = pytest.mark.in_turns("heap", 2)
 
 
 class Cell(oa.Object):

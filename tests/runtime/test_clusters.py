@@ -137,7 +137,6 @@ def expected(rounds: int = 2) -> list[Any]:
 QUICK = {
     ("cpu", False, "64"), ("cpu", True, "32"), ("python", False, "64"),
     ("few launches", False, "32"), ("groups", False, "32"), ("interpreted", False, "64"),
-    ("interpreted groups", False, "32"),
 }  # fmt: skip
 CASES = [
     pytest.param(*case, marks=[pytest.mark.slow] * (case not in QUICK))

@@ -14,6 +14,7 @@ import sharedoa as oa
 from sharedoa.runtime import code_cache
 from sharedoa.targets import libdevice
 from sharedoa.targets.nvptx import NvptxTarget
+from tests import forked
 
 ROOT = Path(__file__).parents[2]
 
@@ -156,9 +157,12 @@ def test_each_component_alone_makes_another_key_and_nothing_else_does(tmp_path):
             settings = {name: value for name, value in change.items() if name != "file"}
             file = change.get("file", file)
         add(f"variant{number}/{file}", program, settings)
-    compiled = [
-        int(line) for line in run(_COMPILE_VARIANTS, tmp_path / "c", json.dumps(jobs)).split()
-    ]
+    file = tmp_path / "compile.py"
+    file.write_text(_COMPILE_VARIANTS)
+    cache = {"PYTHONPATH": str(ROOT), "SHAREDOA_CACHE_DIR": str(tmp_path / "c")}
+    done = forked.run([file, json.dumps(jobs)], {**os.environ, **cache})
+    assert done.returncode == 0, done.stderr
+    compiled = [int(line) for line in done.stdout.split()]
     assert compiled[0] == 1
     found = dict(zip(changes, compiled[1:], strict=True))
     assert found == {**dict.fromkeys(_ANOTHER_CODE, 1), **dict.fromkeys(_SAME_CODE, 0)}

@@ -19,7 +19,7 @@ from ..differential.effort import examples
 from ..modes import rotated
 from .grid_oracle import near
 
-pytestmark = pytest.mark.in_turns("heap", 4)
+pytestmark = pytest.mark.in_turns("heap", 2)
 MOST = 128
 
 

@@ -14,6 +14,8 @@ from sharedoa import f32, i8, i32, i64
 from ..codegen.interpreted import InterpretedGpu
 from ..modes import rotated
 
+pytestmark = pytest.mark.in_turns("heap", 2)
+
 N = 6
 
 

@@ -106,7 +106,13 @@ def test_every_mode_and_layout(mode: str, layout: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "steps", "mass"), [(1, 3, HEAVY), (2, 20, HEAVY), (150, 8, HEAVY), (300, 2, 1000)]
+    ("count", "steps", "mass"),
+    [
+        (1, 3, HEAVY),
+        (2, 20, HEAVY),
+        (150, 8, HEAVY),
+        pytest.param(300, 2, 1000, marks=pytest.mark.slow),
+    ],
 )
 def test_sizes(count: int, steps: int, mass: float) -> None:
     require_as_oracle(count, steps, mass, backend="cpu")

@@ -64,6 +64,7 @@ def test_springs_broken_in_each_step() -> None:
     assert np.diff(broken).tolist() == SMALL_BROKEN
 
 
+@pytest.mark.slow
 def test_places_are_those_of_the_reference() -> None:
     """Bit by bit, also after most of the structure has been torn apart."""
     reference = torn_apart(repair=False)

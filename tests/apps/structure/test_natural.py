@@ -158,6 +158,7 @@ def test_calls_have_several_classes_to_choose_from() -> None:
         assert all(cls.__name__ in text for cls in (AnchorNode, PulledNode, FreeNode))
 
 
+@pytest.mark.slow
 def test_debug_mode_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHAREDOA_DEBUG", "1")
     structure = generated_structure(400)

@@ -9,6 +9,9 @@ import pytest
 
 from .oracle import FEMALE, MALE, NOBODY, NOWHERE, Land
 
+# What the program is compared with in all its tests.
+pytestmark = pytest.mark.slow
+
 #: Width and height, then males, females, sugar of all cells and checksum at the start and after 1,
 #: 10, 50 and 100 steps; computed by this oracle when it had the numbers of `test_full_size` right.
 SMALL = {

@@ -21,6 +21,9 @@ from .oracle import (
     one_step,
 )
 
+# What the program is compared with in all its tests.
+pytestmark = pytest.mark.slow
+
 #: Width and height, then fish, sharks and checksum at the start and after 1, 10, 100 and 300 steps;
 #: computed by this oracle when it had the numbers of `test_full_size` right.
 SMALL = {

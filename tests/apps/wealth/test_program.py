@@ -52,7 +52,9 @@ def test_every_mode_and_layout(mode: str, layout: str) -> None:
     require_as_oracle(70, 30, backend="cpu", mode=mode, layout=layout)
 
 
-@pytest.mark.parametrize(("count", "steps"), [(2, 20), (3, 20), (300, 100)])
+@pytest.mark.parametrize(
+    ("count", "steps"), [(2, 20), (3, 20), pytest.param(300, 100, marks=pytest.mark.slow)]
+)
 def test_sizes(count: int, steps: int) -> None:
     require_as_oracle(count, steps, backend="cpu")
 

@@ -35,7 +35,7 @@ def test_on_proxies(tmp_path: Path, number: int) -> None:
     agree(tmp_path, _PYTHON + number, "python")
 
 
-@pytest.mark.parametrize("number", range(4 * EXAMPLES))
+@pytest.mark.parametrize("number", range(2 * EXAMPLES))
 def test_in_the_interpreter(tmp_path: Path, number: int) -> None:
     agree(tmp_path, _INTERPRETED + number, "interpreted")
 
