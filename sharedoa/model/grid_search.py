@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from ..heap.arrays import Array
 
     Indices: TypeAlias = Array[i32]
-    Singles: TypeAlias = Array[f32]
-    Doubles: TypeAlias = Array[f64]
 else:  # arrays are of the heap, which rests on this package
-    Indices, Singles, Doubles = (ArrayAnnotation(scalar) for scalar in (i32, f32, f64))
+    Indices = ArrayAnnotation(i32)
 INFINITY = math.inf
 #: In the place of a cell, that of a position which is not finite.
 NOWHERE = (1 << 32) - 1
@@ -224,78 +222,46 @@ def members_of(window: Window, shape: GridShape, starts: Indices, piece: u32) ->
 # ---------------------------------------------------------------------- searches
 
 
-@func
-def search32(shape: GridShape, form: i32, x: f32, y: f32, z: f32, radius: f32) -> Search32:
-    x, y, z = inside32(x, shape.period_x), inside32(y, shape.period_y), inside32(z, shape.period_z)
-    window = window_around(shape, form, f64(x), f64(y), f64(z), f64(radius))
-    periods = f32(shape.period_x), f32(shape.period_y), f32(shape.period_z)
-    return Search32(window, x, y, z, radius * radius, periods[0], periods[1], periods[2])
+def _searching(T: Any, Search: Any, inside: Any) -> tuple[DeviceFunction[..., Any], ...]:
+    """For positions of one precision: what begins a search, and what tells whether the object of
+    number ``k`` is within the radius, in the plane and in space."""
+    Points = ArrayAnnotation(T)
+
+    @func
+    def search(shape: GridShape, form: i32, x: T, y: T, z: T, radius: T) -> Search:
+        x, y, z = inside(x, shape.period_x), inside(y, shape.period_y), inside(z, shape.period_z)
+        window = window_around(shape, form, f64(x), f64(y), f64(z), f64(radius))
+        periods = T(shape.period_x), T(shape.period_y), T(shape.period_z)
+        return Search(window, x, y, z, radius * radius, periods[0], periods[1], periods[2])
+
+    @func
+    def apart(a: T, b: T, period: T) -> T:
+        """How far two coordinates are apart, or one and the nearest image of the other."""
+        distance = abs(a - b)
+        return min(distance, period - distance)
+
+    @func
+    def is_near_2(points: Points, k: u32, search: Search) -> bool:
+        x = apart(points[2 * int(k)], search.x, search.period_x)
+        y = apart(points[2 * int(k) + 1], search.y, search.period_y)
+        return x * x + y * y <= search.square
+
+    @func
+    def is_near_3(points: Points, k: u32, search: Search) -> bool:
+        x = apart(points[3 * int(k)], search.x, search.period_x)
+        y = apart(points[3 * int(k) + 1], search.y, search.period_y)
+        z = apart(points[3 * int(k) + 2], search.z, search.period_z)
+        return x * x + y * y + z * z <= search.square
+
+    return search, is_near_2, is_near_3
 
 
-@func
-def search64(shape: GridShape, form: i32, x: f64, y: f64, z: f64, radius: f64) -> Search64:
-    x, y, z = inside64(x, shape.period_x), inside64(y, shape.period_y), inside64(z, shape.period_z)
-    window = window_around(shape, form, x, y, z, radius)
-    periods = shape.period_x, shape.period_y, shape.period_z
-    return Search64(window, x, y, z, radius * radius, periods[0], periods[1], periods[2])
-
-
-@func
-def apart32(a: f32, b: f32, period: f32) -> f32:
-    """How far two coordinates are apart, or one and the nearest image of the other."""
-    distance = abs(a - b)
-    return min(distance, period - distance)
-
-
-@func
-def apart64(a: f64, b: f64, period: f64) -> f64:
-    distance = abs(a - b)
-    return min(distance, period - distance)
-
-
-@func
-def is_near_2_32(points: Singles, k: u32, search: Search32) -> bool:
-    """Whether the object of number ``k`` is within the radius, in the plane."""
-    x = apart32(points[2 * int(k)], search.x, search.period_x)
-    y = apart32(points[2 * int(k) + 1], search.y, search.period_y)
-    return x * x + y * y <= search.square
-
-
-@func
-def is_near_3_32(points: Singles, k: u32, search: Search32) -> bool:
-    x = apart32(points[3 * int(k)], search.x, search.period_x)
-    y = apart32(points[3 * int(k) + 1], search.y, search.period_y)
-    z = apart32(points[3 * int(k) + 2], search.z, search.period_z)
-    return x * x + y * y + z * z <= search.square
-
-
-@func
-def is_near_2_64(points: Doubles, k: u32, search: Search64) -> bool:
-    x = apart64(points[2 * int(k)], search.x, search.period_x)
-    y = apart64(points[2 * int(k) + 1], search.y, search.period_y)
-    return x * x + y * y <= search.square
-
-
-@func
-def is_near_3_64(points: Doubles, k: u32, search: Search64) -> bool:
-    x = apart64(points[3 * int(k)], search.x, search.period_x)
-    y = apart64(points[3 * int(k) + 1], search.y, search.period_y)
-    z = apart64(points[3 * int(k) + 2], search.z, search.period_z)
-    return x * x + y * y + z * z <= search.square
-
-
+_single = _searching(f32, Search32, inside32)
+_double = _searching(f64, Search64, inside64)
 #: By the bits of positions: what begins a search, and the grid's array of positions.
-SEARCHES: dict[int, tuple[DeviceFunction[..., Any], str]] = {
-    32: (search32, "_points32"),
-    64: (search64, "_points64"),
-}
+SEARCHES = {32: (_single[0], "_points32"), 64: (_double[0], "_points64")}
 #: By form: what tells whether an object is near.
-NEAR: dict[int, DeviceFunction[..., Any]] = {
-    232: is_near_2_32,
-    332: is_near_3_32,
-    264: is_near_2_64,
-    364: is_near_3_64,
-}
+NEAR = {232: _single[1], 332: _single[2], 264: _double[1], 364: _double[2]}
 
 
 def other_form(form: int) -> str:

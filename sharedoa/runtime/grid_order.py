@@ -37,51 +37,26 @@ def kernel_clear_cells(counts: Array[i32]) -> None:
     counts[grid(1)] = 0
 
 
-@func
-def count32(
-    i: u64,
-    x: f32,
-    y: f32,
-    z: f32,
-    shape: GridShape,
-    points: Array[f32],
-    cells: Array[u32],
-    ranks: Array[i32],
-    counts: Array[i32],
-) -> None:
-    """Object ``i`` notes where in the box it is, in which cell, and as which it came there."""
-    x, y, z = inside32(x, shape.period_x), inside32(y, shape.period_y), inside32(z, shape.period_z)
-    if shape.form >= SOLID:
-        points[3 * i], points[3 * i + 1], points[3 * i + 2] = x, y, z
-    else:
-        points[2 * i], points[2 * i + 1] = x, y
-    cell = cell_at(shape, f64(x), f64(y), f64(z))
-    cells[i] = cell
-    if cell != NOWHERE:
-        ranks[i] = atomic_add(counts, cell, 1)
+def _counting(T: Any, inside: Any) -> DeviceFunction[..., Any]:
+    """For positions of one precision."""
 
+    @func
+    def count(
+        i: u64, x: T, y: T, z: T, shape: GridShape, points: Array[T], cells: Array[u32],
+        ranks: Array[i32], counts: Array[i32],
+    ) -> None:  # fmt: skip
+        """Object ``i`` notes where in the box it is, in which cell, and as which it came there."""
+        x, y, z = inside(x, shape.period_x), inside(y, shape.period_y), inside(z, shape.period_z)
+        if shape.form >= SOLID:
+            points[3 * i], points[3 * i + 1], points[3 * i + 2] = x, y, z
+        else:
+            points[2 * i], points[2 * i + 1] = x, y
+        cell = cell_at(shape, f64(x), f64(y), f64(z))
+        cells[i] = cell
+        if cell != NOWHERE:
+            ranks[i] = atomic_add(counts, cell, 1)
 
-@func
-def count64(
-    i: u64,
-    x: f64,
-    y: f64,
-    z: f64,
-    shape: GridShape,
-    points: Array[f64],
-    cells: Array[u32],
-    ranks: Array[i32],
-    counts: Array[i32],
-) -> None:
-    x, y, z = inside64(x, shape.period_x), inside64(y, shape.period_y), inside64(z, shape.period_z)
-    if shape.form >= SOLID:
-        points[3 * i], points[3 * i + 1], points[3 * i + 2] = x, y, z
-    else:
-        points[2 * i], points[2 * i + 1] = x, y
-    cell = cell_at(shape, x, y, z)
-    cells[i] = cell
-    if cell != NOWHERE:
-        ranks[i] = atomic_add(counts, cell, 1)
+    return count
 
 
 @kernel
@@ -108,44 +83,28 @@ def place_of(i: u64, cells: Array[u32], starts: Array[i32], members: Array[i32])
     return first + before
 
 
-@func
-def place32(
-    i: u64,
-    shape: GridShape,
-    points: Array[f32],
-    cells: Array[u32],
-    starts: Array[i32],
-    members: Array[i32],
-    placed: Array[f32],
-) -> i64:
-    """Where object ``i`` belongs, or -1; its position is put there."""
-    place = place_of(i, cells, starts, members)
-    if place >= 0:
-        numbers = 3 if shape.form >= SOLID else 2
-        for k in range(numbers):
-            placed[u64(place) * u64(numbers) + u64(k)] = points[i * u64(numbers) + u64(k)]
+def _placing(T: Any) -> DeviceFunction[..., Any]:
+    """For positions of one precision."""
+
+    @func
+    def place(
+        i: u64, shape: GridShape, points: Array[T], cells: Array[u32], starts: Array[i32],
+        members: Array[i32], placed: Array[T],
+    ) -> i64:  # fmt: skip
+        """Where object ``i`` belongs, or -1; its position is put there."""
+        found = place_of(i, cells, starts, members)
+        if found >= 0:
+            numbers = 3 if shape.form >= SOLID else 2
+            for k in range(numbers):
+                placed[u64(found) * u64(numbers) + u64(k)] = points[i * u64(numbers) + u64(k)]
+        return found
+
     return place
 
 
-@func
-def place64(
-    i: u64,
-    shape: GridShape,
-    points: Array[f64],
-    cells: Array[u32],
-    starts: Array[i32],
-    members: Array[i32],
-    placed: Array[f64],
-) -> i64:
-    place = place_of(i, cells, starts, members)
-    if place >= 0:
-        numbers = 3 if shape.form >= SOLID else 2
-        for k in range(numbers):
-            placed[u64(place) * u64(numbers) + u64(k)] = points[i * u64(numbers) + u64(k)]
-    return place
-
-
-COUNT, PLACE = {32: count32, 64: count64}, {32: place32, 64: place64}
+#: By the bits of positions.
+COUNT = {32: _counting(f32, inside32), 64: _counting(f64, inside64)}
+PLACE = {32: _placing(f32), 64: _placing(f64)}
 
 # ---------------------------------------------------------------------- positions
 
@@ -201,7 +160,7 @@ def positions_of(cls: ClassType, field: str | None, dimensions: int) -> Position
 
 @kept_by_class
 def counting(cls: ClassType, positions: Positions) -> Program:
-    """The kernel that calls ``count32`` or ``count64`` for objects of ``cls``; the first of them
+    """The kernel that calls ``count`` for objects of ``cls``; the first of them
     has the number ``first``."""
     count = COUNT[positions.type.bits]
     signature = _signature(cls, count, 4)
@@ -228,7 +187,7 @@ def counting(cls: ClassType, positions: Positions) -> Program:
 
 @kept_by_class
 def placing(cls: ClassType, listed: ClassType, bits: int) -> Program:
-    """The kernel that calls ``place32`` or ``place64`` for objects of ``cls``, and puts each into
+    """The kernel that calls ``place`` for objects of ``cls``, and puts each into
     its place of the last argument, an array of ``listed``."""
     place = PLACE[bits]
     signature = _signature(cls, place, 1)
