@@ -139,7 +139,7 @@ class Adjoints:
 
     def _ready(self) -> _Mirror:
         heap = self._there
-        low, high = heap.memory.span()
+        low, high = heap.memory.extents.span()
         mirror = self._mirror
         known = heap.layout, heap.placement.moves
         if mirror is not None and self._layout != known:
@@ -171,7 +171,7 @@ class Adjoints:
         used = _used(heap)
         if mirror.used != used:
             with heap.lock:
-                mirror.touch(heap.memory.used())
+                mirror.touch(heap.memory.extents.used())
             mirror.used = used
         return mirror
 
@@ -260,7 +260,7 @@ class Adjoints:
                     old = _mirrored(selection, before).read(path)
                     new = _mirrored(selection, now)
                     new.write(path, new.read(path) + old)
-        for storage in heap.memory.all_arrays():
+        for storage in heap.memory.arrays.all():
             dtype = heap.layout.dtype(storage.element)
             count = storage.size // max(dtype.itemsize, 1)
             if storage.address + storage.size > before.high or storage.address < before.low:
@@ -298,7 +298,7 @@ def refuse_foreign(array: Array) -> None:
 
 def _used(heap: Heap) -> tuple[int, int]:
     """Changes when other memory may be used."""
-    return heap.books.layout_epoch, heap.memory.arrays_made.total()
+    return heap.books.layout_epoch, heap.memory.arrays.made.total()
 
 
 def _freed_after(

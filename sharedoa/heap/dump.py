@@ -49,7 +49,7 @@ def dump(heap: Heap, path: str | os.PathLike[str], roots: dict[str, Any]) -> Non
     _check_names(classes)
     selections = [heap.placement.objects([cls]) for cls in classes]
     pieces = _pieces(classes, selections, roots)
-    storages = heap.memory.arrays_at(pieces["address"])
+    storages = heap.memory.arrays.all_at(pieces["address"])
     elements = [heap.held_arrays.element_of(storage) for storage in storages]
     objects = [heap.encoding.address(selection.references) for selection in selections]
     encode_objects = Encoder(objects, [1] * len(objects), "a reference points to")

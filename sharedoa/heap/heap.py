@@ -380,7 +380,7 @@ class Heap(HeapOfLaunches):
 
     def array_at(self, element: Type, address: int, length: int) -> Array:
         """The array that a field of type ``oa.Array`` refers to."""
-        storage = self.memory.array_at(address) if length else None
+        storage = self.memory.arrays.at(address) if length else None
         if length and storage is None:
             raise foreign_reference(address)
         return make_array(self, element, storage, address, length)

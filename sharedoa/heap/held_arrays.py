@@ -42,7 +42,7 @@ class HeldArrays:
         """The same of ``arrays`` (``ARRAY_DTYPE``)."""
         if isinstance(type.element, ReferenceType):
             addresses = np.unique(arrays["address"])
-            for storage in self._memory.arrays_at(addresses[addresses > 0]):
+            for storage in self._memory.arrays.all_at(addresses[addresses > 0]):
                 self._note(type.element.cls, storage)
 
     def _note(self, cls: ClassType, storage: ArrayStorage) -> None:

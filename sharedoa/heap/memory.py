@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, Protocol, TypeVar
 
@@ -106,15 +105,15 @@ class HeapMemory:
         by_type = settings.mode.placement == "by_type"
         # Where objects lie outside of slabs, these must not take the memory that objects need.
         slab_size = SLAB_SIZE if by_type else min(_SMALL_SLAB_SIZE, settings.capacity // 8)
-        self._extents = Extents(
+        self.extents = Extents(
             settings.backend.provider,
             settings.capacity,
             self.residency,
             slab_size,
             settings.encoding if isinstance(settings.encoding, NarrowReference) else None,
         )
-        self._arrays = ArrayMemory(self._extents)
-        self._vtables = VtableRecords(self._extents, self.residency)
+        self.arrays = ArrayMemory(self.extents)
+        self._vtables = VtableRecords(self.extents, self.residency)
         self.distinct = DistinctFields()
         self.pieces = PieceFields(self.distinct)
         #: What runs of captured steps have changed since the books were settled, which wait for it.
@@ -125,7 +124,7 @@ class HeapMemory:
         self.births = self._births()
         self.population_lists = self._population_lists()
         self._launch_state = LaunchState(
-            self._extents,
+            self.extents,
             self.placement,
             self.residency,
             settings.debug,
@@ -143,8 +142,8 @@ class HeapMemory:
     def _births(self) -> Births[Any]:
         placement, with_room = self.placement, self.with_room
         if isinstance(placement, ByTypePlacement):
-            return BirthsByClass(self._extents, placement, self._slots(placement), with_room)
-        return BirthsOneByOne(self._extents, placement, self.residency, with_room)
+            return BirthsByClass(self.extents, placement, self._slots(placement), with_room)
+        return BirthsOneByOne(self.extents, placement, self.residency, with_room)
 
     def _slots(self, placement: ByTypePlacement) -> Slots:
         settings = self._settings
@@ -157,7 +156,7 @@ class HeapMemory:
         if not self._device_settles or not isinstance(placement, ByTypePlacement):
             return None
         return PopulationLists(
-            self._extents,
+            self.extents,
             placement,
             settings.encoding,
             lambda: settings.backend.slot_lists,
@@ -169,7 +168,7 @@ class HeapMemory:
         header = _headers(settings, self._vtables)
         if settings.mode.placement == "by_type":
             return ByTypePlacement(
-                self._extents,
+                self.extents,
                 settings.layout,
                 settings.encoding,
                 self.residency,
@@ -181,7 +180,7 @@ class HeapMemory:
                 in_windows=settings.mode.by_population,
             )
         return ScatteredPlacement(
-            self._extents,
+            self.extents,
             settings.layout,
             settings.encoding,
             self.residency,
@@ -202,29 +201,29 @@ class HeapMemory:
 
     def work_memory(self, size: int) -> Extent:
         """Zeros for tables that are soon given back. Raises NoRoom."""
-        return self._extents.allocate(size, from_top=True)
+        return self.extents.allocate(size, from_top=True)
 
     def free_work(self, extent: Extent) -> None:
         """Give back what ``work_memory`` gave, which nothing uses any more."""
-        self._extents.free(extent)
+        self.extents.free(extent)
 
     def new_array(self, size: int, element: Type, zeros: bool = True) -> ArrayStorage:
         """``size`` bytes for an array, of ``zeros`` or anything. Raises HeapError."""
-        if self._arrays.has_left:  # for arrays that are not like this one
-            self._note_freed(self._arrays.free_left())
+        if self.arrays.has_left:  # for arrays that are not like this one
+            self._note_freed(self.arrays.free_left())
         what = f"an array of {element!r}"
         self._made_since_look += size
         if self._made_since_look >= _LOOK_BYTES:
             self._made_since_look = 0
             # A loop may make arrays and drop them, and never look at what its launches did.
-            if 2 * self._arrays.bytes_dropped >= _LOOK_BYTES:
+            if 2 * self.arrays.bytes_dropped >= _LOOK_BYTES:
                 self._collect_when_idle()
-        return self.with_room(what, lambda: self._arrays.new(size, element, zeros))
+        return self.with_room(what, lambda: self.arrays.new(size, element, zeros))
 
     def at_hand(self, size: int, element: ScalarType) -> ArrayStorage | None:
         """Memory of numbers that were dropped: launches that use it come before those that its new
         user asks for. Not where others wait to be launched."""
-        arrays = self._arrays
+        arrays = self.arrays
         if not arrays.has_unheld or self.deferred is not None or self.unsettled is not None:
             return None
         return arrays.again(size, element) if self._uses_dropped else None
@@ -234,7 +233,7 @@ class HeapMemory:
         """Whether new arrays may have memory of others that were dropped: not where fields may hold
         these, or somebody asks what memory is used again."""
         placement = self.placement
-        if self._settings.debug or self._extents.given is not None:
+        if self._settings.debug or self.extents.given is not None:
             return False
         if not isinstance(placement, ByTypePlacement):
             return False
@@ -243,44 +242,16 @@ class HeapMemory:
             self._holding = placement.layout_epoch, any(isinstance(t, ArrayType) for t in fields)
         return not self._holding[1]
 
-    def array_at(self, address: int) -> ArrayStorage | None:
-        return self._arrays.at(address)
-
-    def arrays_at(self, addresses: Addresses) -> list[ArrayStorage]:
-        """Every array that any of ``addresses`` lies in, by address."""
-        return self._arrays.all_at(addresses)
-
-    def all_arrays(self, elements: Collection[Type] | None = None) -> list[ArrayStorage]:
-        """Every array, or those with such elements, by address."""
-        return self._arrays.all(elements)
-
-    @property
-    def arrays_made(self) -> Counter[Type]:
-        """How many arrays there have been, by type of elements."""
-        return self._arrays.made
-
-    def array_ranges(self) -> list[tuple[int, int]]:
-        """(start, end) of every array, by address."""
-        return self._arrays.ranges()
-
-    def span(self) -> tuple[int, int]:
-        """Where all of it lies, of objects that are placed by class."""
-        return self._extents.span()
-
     def note_given(self, are_noted: bool) -> list[tuple[int, int]]:
         """From where to where memory was given out since it ``are_noted``."""
-        extents = self._extents
+        extents = self.extents
         found, extents.given = extents.given or [], [] if are_noted else None
         return found
 
     @property
     def has_given(self) -> bool:
         """Whether any was given out since that is noted."""
-        return bool(self._extents.given)
-
-    def used(self) -> list[tuple[int, int]]:
-        """From where to where there is something in it, more or less."""
-        return self._extents.used()
+        return bool(self.extents.given)
 
     def send(self, column: Column, values: Values) -> bool:
         """Let the device write an array's elements, where it can; otherwise nothing happens."""
@@ -408,7 +379,7 @@ class HeapMemory:
             for cls in self.placement.classes()
         ]
         reason = f"; {shortage.reason}" if shortage.reason else ""
-        held.append(f"{self._arrays.bytes_used:,} bytes by arrays")
+        held.append(f"{self.arrays.bytes_used:,} bytes by arrays")
         return HeapError(
             f"no room for {what}: {shortage.asked:,} bytes asked for, {shortage.free:,} bytes free "
             f"of a capacity of {shortage.capacity:,}; held: {', '.join(held)}{reason}",
@@ -419,22 +390,22 @@ class HeapMemory:
     @property
     def has_garbage(self) -> bool:
         """Whether ``collect`` might find something."""
-        return bool(self._retired) or self._arrays.has_new_unheld
+        return bool(self._retired) or self.arrays.has_new_unheld
 
     def collect(self, thorough: bool = False) -> None:
         """Free what nothing refers to any more. No launch may be under way."""
         if thorough:
             self._launch_state.drop_stale()
         while self._retired:
-            self._extents.free(self._retired.pop())
+            self.extents.free(self._retired.pop())
         # Before fields are looked at: an array may be put into one, and dropped, at any time.
-        unheld = self._arrays.unheld()
+        unheld = self.arrays.unheld()
         size = sum(unheld.values())
         if size == 0:
             return
         self.settle()
-        is_little = size * _LEFT_SHARE <= self._extents.reserved
-        if is_little and not thorough and self._uses_dropped and self._arrays.leave():
+        is_little = size * _LEFT_SHARE <= self.extents.reserved
+        if is_little and not thorough and self._uses_dropped and self.arrays.leave():
             return
         holders = [
             (cls, name)
@@ -442,12 +413,12 @@ class HeapMemory:
             for name, type in cls.fields.items()
             if isinstance(type, ArrayType)
         ]
-        if holders and not thorough and size * _COLLECT_SHARE < self._extents.reserved:
+        if holders and not thorough and size * _COLLECT_SHARE < self.extents.reserved:
             return  # searching all fields is not worth it yet
         with self._no_launch_begins() if holders else nullcontext(True) as is_still:
             # Else kernels may take arrays from one field to another while these are looked at.
             if is_still:
-                self._note_freed(self._arrays.collect(unheld, self._addresses_in(holders)))
+                self._note_freed(self.arrays.collect(unheld, self._addresses_in(holders)))
 
     def _note_freed(self, extents: Iterable[Extent]) -> None:
         """Note that arrays have gone."""
@@ -504,9 +475,9 @@ class HeapMemory:
         return heap_statistics(
             self.placement,
             self._settings.layout,
-            self._arrays.bytes_used,
-            self._extents.reserved,
-            self._extents.capacity,
+            self.arrays.bytes_used,
+            self.extents.reserved,
+            self.extents.capacity,
         )
 
 

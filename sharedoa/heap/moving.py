@@ -404,6 +404,6 @@ def reference_columns(
         for name, type in region.cls.fields.items():
             if count:
                 yield from columns_of(region, type, name, item, count, held)
-    for storage in heap.memory.all_arrays():
+    for storage in heap.memory.arrays.all():
         address, size, element = storage.address, storage.size, storage.element
         yield from columns_of_array(address, size, element, heap.layout, held)

@@ -168,7 +168,7 @@ class Course:
         for address, (owner, is_array, size) in self._pieces.items():
             there = owner()
             if there is None and is_array:  # where it was another one may be
-                there = heap.memory.array_at(address)
+                there = heap.memory.arrays.at(address)
             piece = None if there is None else _piece(there, address, size)
             if piece is None or piece.size != size:
                 return None
@@ -200,7 +200,7 @@ def remember(
     gradients: dict[str, Gradient],
 ) -> None:
     """A block has done so, on the heap as it was ``before``."""
-    types, made = _types_left(heap, done), heap.memory.arrays_made
+    types, made = _types_left(heap, done), heap.memory.arrays.made
     if before.state != state_of(heap) or any(before.made.get(t, 0) != made[t] for t in types or ()):
         return
     copies = [each.saved for each in done if each.saved is not None]
@@ -227,7 +227,7 @@ def state_of(heap: Heap, arrays: Sequence[Type] | None = None) -> tuple[int, ...
     state = World.epoch, *_changes(heap.placement)
     if arrays is None:
         return state
-    made = heap.memory.arrays_made
+    made = heap.memory.arrays.made
     return *state, len(made), *[made[each] for each in arrays]
 
 
@@ -244,7 +244,7 @@ class Before:
 
     @classmethod
     def of(cls, heap: Heap) -> Before:
-        return cls(state_of(heap), {**heap.memory.arrays_made})
+        return cls(state_of(heap), {**heap.memory.arrays.made})
 
 
 def _types_left(heap: Heap, done: Sequence[Done]) -> list[Type] | None:

@@ -278,7 +278,7 @@ def memory_by_role(heap: Heap, roles: Collection[Role]) -> Iterator[tuple[Piece,
             yield Piece(start, end - start, part.region, part.region.memory[inside]), found
     elements = elements_in(heap, roles)
     if elements:
-        for storage in heap.memory.all_arrays(elements):
+        for storage in heap.memory.arrays.all(elements):
             element = element_role(storage.element)
             found = frozenset([role for role in roles if may_meet(element, role)])
             yield array_piece(storage), found
@@ -287,7 +287,7 @@ def memory_by_role(heap: Heap, roles: Collection[Role]) -> Iterator[tuple[Piece,
 def arrays_made(heap: Heap, roles: Collection[Role]) -> int:
     """How many arrays there have been that may be in one of the roles: as long as that is the same,
     so is ``memory_in``, unless objects are made or deleted."""
-    made = heap.memory.arrays_made
+    made = heap.memory.arrays.made
     return sum(made[type] for type in elements_in(heap, roles))
 
 
@@ -296,7 +296,7 @@ def elements_in(heap: Heap, roles: Collection[Role]) -> list[Type]:
     roles = [role for role in roles if role[:1] != ("field",)]
     if not roles:
         return []
-    made = heap.memory.arrays_made
+    made = heap.memory.arrays.made
     return [type for type in made if any(may_meet(element_role(type), role) for role in roles)]
 
 

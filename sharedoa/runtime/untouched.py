@@ -126,7 +126,7 @@ class Untouched:
     def _memory(self, again: Again, storages: tuple[ArrayStorage, ...]) -> _Known:
         """What is left."""
         heap, key = self._heap, (again, storages)
-        made = heap.memory.arrays_made.total()
+        made = heap.memory.arrays.made.total()
         known = self._known.get(key)
         if known is not None and known.made == made:
             return known
@@ -200,7 +200,7 @@ class Untouched:
 
     def now(self, way: Way) -> tuple[Way, int, int]:
         """What decides what happens to memory before and after a launch."""
-        return way, self._look_up(), self._heap.memory.arrays_made.total()
+        return way, self._look_up(), self._heap.memory.arrays.made.total()
 
     def _look_up(self) -> int:
         """The number of what is left."""

@@ -135,7 +135,7 @@ class HeapMemory:
     @cached_property
     def _arrays(self) -> tuple[Numbers, Numbers]:
         """Where each array begins and ends; the first one is none."""
-        both = np.array([(0, 0), *self._heap.memory.array_ranges()], np.uint64)
+        both = np.array([(0, 0), *self._heap.memory.arrays.ranges()], np.uint64)
         return both[:, 0], both[:, 1]
 
     def _numbers(self, lvalues: Sequence[Lvalue], dtype: np.dtype[Any]) -> Numbers:

@@ -534,13 +534,13 @@ def test_arrays_of_a_course_are_not_looked_for(
 ) -> None:
     """As long as they are there; where one was another one may be."""
     with oa.Heap("auto", CopyingDevice(1 << 30, keeps=True), capacity="64MiB") as heap:
-        world, looked, at = World(), [], heap.memory.array_at
+        world, looked, at = World(), [], heap.memory.arrays.at
 
         def noted(where: int) -> Any:
             looked.append(where)
             return at(where)
 
-        monkeypatch.setattr(heap.memory, "array_at", noted)
+        monkeypatch.setattr(heap.memory.arrays, "at", noted)
         for number in range(4):
             looked.clear()
             world.block().backward(world.loss)

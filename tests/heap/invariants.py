@@ -75,7 +75,7 @@ def _bytes_outside(heap: oa.Heap, placement: ScatteredPlacement) -> int:
 
 
 def _check_partition(heap: oa.Heap, outside: int) -> None:
-    extents = heap.memory._extents
+    extents = heap.memory.extents
     used = sorted(_used(heap), key=lambda extent: extent.address)
     pieces = [(each.address, each.size, True) for each in used]
     pieces += [(address, size, False) for address, size in extents._free]
@@ -102,7 +102,7 @@ def _used(heap: oa.Heap) -> Iterator[Extent]:
         for region in memory.placement.all_regions():
             yield region.extent
             yield from region.own_extents
-    yield from (block.extent for block in memory._arrays._blocks.values())
+    yield from (block.extent for block in memory.arrays._blocks.values())
     yield from memory._retired
     if memory.births._table is not None:
         yield memory.births._table

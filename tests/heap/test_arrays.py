@@ -318,7 +318,7 @@ def test_a_loop_that_drops_arrays_and_never_waits_needs_no_more_memory(monkeypat
         values, most = np.ones(25_000, np.float32), 0
         for _ in range(400):
             made = oa.array(f32, values)
-            most = max(most, heap.memory._arrays.bytes_used)
+            most = max(most, heap.memory.arrays.bytes_used)
         assert most < 12 << 20  # of 40
         assert node.data.numpy()[-1] == 4999 and kept[-1] == 999 and made[-1] == 1
 

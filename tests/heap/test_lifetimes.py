@@ -30,7 +30,7 @@ class Owner(oa.Object):
 
 
 def slabs_of(heap: oa.Heap) -> list[Any]:
-    return list(heap.memory._extents._slabs.values())
+    return list(heap.memory.extents._slabs.values())
 
 
 @pytest.mark.parametrize("mode", ["auto", "range+switch", "cuda"])
@@ -55,7 +55,7 @@ def test_what_is_remembered_keeps_no_memory() -> None:
         slabs = [weakref.ref(slab) for slab in slabs_of(heap)]
         oa.delete(oa.all(Filter))
         heap.memory.collect(thorough=True)
-        heap.memory._extents._drop_empty_slabs()
+        heap.memory.extents._drop_empty_slabs()
         assert not slabs_of(heap)
         assert all(slab() is None for slab in slabs)
 

@@ -87,10 +87,10 @@ def test_what_is_dropped_before_a_wait_is_left_for_the_next(heap: oa.Heap) -> No
 def test_many_that_are_dropped_before_a_wait_are_freed(heap: oa.Heap) -> None:
     given = array()
     several = [given.cumsum() for _ in range(6)]
-    ranges = heap.memory.array_ranges()
+    ranges = heap.memory.arrays.ranges()
     del several
     heap.synchronize()
-    assert len(heap.memory.array_ranges()) == len(ranges) - 6
+    assert len(heap.memory.arrays.ranges()) == len(ranges) - 6
 
 
 def test_what_is_left_and_used_since_is_not_free() -> None:
@@ -100,7 +100,7 @@ def test_what_is_left_and_used_since_is_not_free() -> None:
         ones[:] = 1
         place = given.cumsum().address
         heap.synchronize()
-        (storage,) = (each for each in heap.memory.all_arrays() if each.address == place)
+        (storage,) = (each for each in heap.memory.arrays.all() if each.address == place)
         kernel_add[100](ones, make_array(heap, i64, storage, place, 100))
         del storage
         zeros = oa.zeros(100, i64)
@@ -121,7 +121,7 @@ def test_ctrl_c_while_memory_is_used_again() -> None:
         def check() -> None:
             heap.synchronize()
             heap.memory.collect(thorough=True)
-            assert heap.memory.array_ranges() == [(given.address, given.address + 400)]
+            assert heap.memory.arrays.ranges() == [(given.address, given.address + 400)]
             assert given.cumsum()[99] == 4950
 
         compute()
@@ -152,7 +152,7 @@ def test_a_signals_handler_uses_memory_again_meanwhile(keeps: bool) -> None:
             held.clear()
             heap.synchronize()
             heap.memory.collect(thorough=True)
-            assert heap.memory.array_ranges() == places
+            assert heap.memory.arrays.ranges() == places
 
         compute()
         check()
@@ -184,7 +184,7 @@ def test_what_was_exported_and_seen_again_is_not(heap: oa.Heap) -> None:
     place = sums.address
     sums._shared()
     del sums
-    assert place in {each.address for each in heap.memory.all_arrays()}
+    assert place in {each.address for each in heap.memory.arrays.all()}
     assert given.cumsum().address != place
 
 

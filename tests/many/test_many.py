@@ -236,12 +236,12 @@ def test_plans_go_where_memory_is_short(small_tree: None) -> None:
     with oa.Heap(backend=PretendDevice(1 << 16), capacity="2MiB") as heap:
         given = numbers(f32, 450)
         array = oa.array(f32, given)
-        used = heap.memory._arrays.bytes_used
+        used = heap.memory.arrays.bytes_used
         array.sort()
-        assert heap.plans and heap.memory._arrays.bytes_used > used
+        assert heap.plans and heap.memory.arrays.bytes_used > used
         with pytest.raises(HeapError, match="no room for"):
             oa.zeros(3 << 20, u8)
-        assert not heap.plans and heap.memory._arrays.bytes_used == used
+        assert not heap.plans and heap.memory.arrays.bytes_used == used
         array[...] = given
         array.sort()
         assert np.array_equal(array, np.sort(given))

@@ -229,7 +229,7 @@ MUTATIONS = (
     ),
     Mutation(
         "arrays of references stay as they were", _MOVING,
-        "for storage in heap.memory.all_arrays():", "for storage in ():",
+        "for storage in heap.memory.arrays.all():", "for storage in ():",
         "threads find freed memory",
         _MOVED,
     ),

@@ -403,7 +403,7 @@ MUTATIONS = (
     ),
     Mutation(
         "memory with adjoints", "sharedoa/heap/memory.py",
-        " or self._extents.given is not None:", ":",
+        " or self.extents.given is not None:", ":",
         "a new array has the adjoints of what was there", _AT_HAND,
     ),
     Mutation(

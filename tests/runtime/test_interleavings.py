@@ -186,7 +186,7 @@ def test_an_array_that_is_looked_up_beside_others_that_are_made(heap: oa.Heap) -
     with switching(
         place(ArrayMemory.at, "block: "), in_heap(heap, lambda: oa.zeros(300, i32))
     ) as other:
-        found = heap.memory.array_at(address)
+        found = heap.memory.arrays.at(address)
     assert found is not None and found.address == address
     assert other.has_waited
 

@@ -97,7 +97,7 @@ class Interrupted(CpuBackend):
 
 
 def free_bytes(heap: oa.Heap) -> int:
-    extents = heap.memory._extents
+    extents = heap.memory.extents
     return sum(size for _, size in extents._free) + extents.capacity - extents.reserved
 
 

@@ -226,14 +226,14 @@ def test_a_search_for_arrays_that_nobody_holds(
         with heap.lock:
             heap.memory.collect(thorough=True)
         oa.zeros(1000, i32)  # nobody holds it
-        count = len(heap.memory.all_arrays())
+        count = len(heap.memory.arrays.all())
         with monkeypatch.context() as patch:
             # Fields of Holder have been looked at, those of LaterHolder have not.
             after(patch, RegionSelection, "read", between)
             with heap.lock:
                 heap.memory.collect(thorough=True)
         between.end()
-        assert len(heap.memory.all_arrays()) == count - 1
+        assert len(heap.memory.arrays.all()) == count - 1
         others = [oa.array(i32, [-1] * 100) for _ in range(20)]
         assert takers[3].numbers.numpy().tolist() == list(range(30, 40))
         assert len(others) == 20

@@ -43,7 +43,7 @@ Found = dict[tuple[Any, ...], float]
 def memory_of(heap: oa.Heap) -> list[bytes]:
     """All objects and arrays, byte by byte."""
     objects = [(start, end) for start, end, _ in heap.placement.ranges()]
-    ranges = [*objects, *heap.memory.array_ranges()]
+    ranges = [*objects, *heap.memory.arrays.ranges()]
     return [ctypes.string_at(start, end - start) for start, end in ranges]
 
 

@@ -60,7 +60,7 @@ class Watched:
         patch.setattr(heap.backend, "gather", watching)
 
     def is_ours(self, start: int, end: int) -> bool:
-        ranges = [(a, b) for a, b, _ in self.heap.ranges()] + self.heap.memory.array_ranges()
+        ranges = [(a, b) for a, b, _ in self.heap.ranges()] + self.heap.memory.arrays.ranges()
         return any(a <= start and end <= b for a, b in ranges)
 
 
