@@ -235,8 +235,8 @@ def _member(
         context.reject(
             node,
             f"{cls.name}.{node.attr} runs on the host only",
-            "kernels run plain methods, and properties, static and class methods and operators "
-            "with the types of parameters and result",
+            "kernels run methods, properties, static and class methods and operators whose "
+            "parameters and result have types that kernels know",
         )
     below = [c.name for c in cls.descendants() if node.attr in {**c.own_fields, **c.slots}]
     names = ", ".join([*cls.fields, *cls.slots]) or "nothing"

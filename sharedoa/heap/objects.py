@@ -206,6 +206,8 @@ class ManyObjects(Generic[T_co]):
 
     def _unknown(self, name: str) -> str:
         cls = self._cls
+        if inspect.isfunction(getattr(cls.python_class, name, None)) and name not in cls.slots:
+            return f"{cls.name}.{name} runs on the host only: call it of one object after another"
         return (
             f"{cls.name} has no field or method {name!r}; fields: "
             f"{', '.join(cls.fields) or 'none'}; methods: {', '.join(cls.slots) or 'none'}"

@@ -4,6 +4,7 @@ methods, operators; and what a class takes from mixins."""
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -29,10 +30,11 @@ OPERATORS = frozenset(
 
 def member_of(name: str, value: Any) -> tuple[MemberKind, Callable[..., Any]] | None:
     """What kernels can call of a class's attribute, and the user's function; None for what runs on
-    the host only. Methods are always theirs, anything else where its types are written."""
+    the host only. Methods are theirs but for those with a type of the host, anything else where its
+    types are written."""
     if inspect.isfunction(value):
         if not name.startswith("__"):
-            return "method", user_function(value)
+            return None if _is_of_the_host(value) else ("method", user_function(value))
         return ("method", user_function(value)) if name in OPERATORS and _has_types(value) else None
     if isinstance(value, property):
         return ("property", user_function(value.fget)) if _has_types(value.fget) else None
@@ -54,8 +56,19 @@ def _has_types(function: Any, all_of_them: bool = False) -> bool:
     return inspect.Parameter.empty not in types and _OF_THE_HOST.isdisjoint(names)
 
 
+def _is_of_the_host(function: Any) -> bool:
+    """Whether a plain method takes or gives text, say. What has no types, or numbers without a
+    width, is a kernel's in which they are missing."""
+    signature = lazy_annotations.signature(function)
+    types = [each.annotation for each in signature.parameters.values()]
+    types.append(signature.return_annotation)
+    texts = (each.__name__ if isinstance(each, type) else str(each) for each in types)
+    return any(not _TEXTS.isdisjoint(re.findall(r"\w+", text)) for text in texts)
+
+
 #: Types that no kernel knows: who writes one means a member that Python alone calls.
-_OF_THE_HOST = frozenset({"int", "float", "str", "bytes", "list", "dict", "set", "Any", "object"})
+_TEXTS = frozenset({"str", "bytes", "dict", "set", "frozenset", "Any", "object", "Callable"})
+_OF_THE_HOST = _TEXTS | {"int", "float", "list"}
 
 
 def wrapped(

@@ -201,3 +201,40 @@ def test_mixins_have_methods_only(tmp_path: Path) -> None:
                 tmp_path,
                 f"class Mixin:\n{body}class A(oa.Object):\n    a: f32\nclass B(A, Mixin): pass\n",
             )
+
+
+def test_methods_with_types_of_the_host_are_its_own(heap: oa.Heap) -> None:
+    class Noted(oa.Object):
+        n: i32
+
+        def told(self, words: str = "n is ") -> str:
+            return f"{words}{self.n}"
+
+        def kept(self, **options: object) -> dict[str, Any]:
+            return {"n": int(self.n), **options}
+
+    class Louder(Noted):
+        def told(self, words: str = "N IS ", times: int = 2) -> str:
+            return super().told(words) * times
+
+    class Kinds(oa.Object):
+        def kinds(self) -> i32:
+            return 1
+
+    @oa.kernel
+    def tell(noted: oa.Array[Noted]) -> None:
+        noted[0].told()
+
+    noted = oa.concat(oa.new(Noted, 1, n=3), oa.new(Louder, 1, n=4))
+    assert [each.told() for each in noted] == ["n is 3", "N IS 4N IS 4"]
+    assert noted[1].kept(a=1) == {"n": 4, "a": 1}
+    with pytest.raises(AttributeError, match=r"Noted\.told runs on the host only"):
+        noted.told()
+    if heap.backend.name != "python":
+        with pytest.raises(oa.CompileError, match=r"Noted\.told runs on the host only"):
+            tell[1](noted)
+    with pytest.raises(oa.ClassError, match="kinds is something else, but overrides a plain"):
+
+        class Quiet(Kinds):
+            def kinds(self) -> str:  # type: ignore[override]
+                return ""

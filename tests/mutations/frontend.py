@@ -7,6 +7,12 @@ _DEPENDENCIES = "sharedoa/frontend/dependencies.py"
 
 MUTATIONS = (
     Mutation(
+        "all plain methods are kernels'", "sharedoa/model/members.py",
+        "return None if _is_of_the_host(value) else", "return",
+        "a method that gives text cannot be called at all",
+        ("tests/model/test_members.py::test_methods_with_types_of_the_host_are_its_own",),
+    ),
+    Mutation(
         "Optional of a number is that number", "sharedoa/model/annotations.py",
         "if isinstance(found, ReferenceType):", "if True:",
         "a field x: Optional[f32] is never None, without a word",
