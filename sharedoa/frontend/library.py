@@ -14,7 +14,7 @@ from ..model import intrinsics
 from ..model.array2_type import ROWS, Array2Type
 from ..model.classes import ClassType
 from ..model.extent import EXTENT
-from ..model.scalars import ScalarType, boolean, f64, weak_float, weak_int
+from ..model.scalars import ScalarType, boolean, f64, i64, weak_float, weak_int
 from ..model.types import ArrayType, ListType, ReferenceType, TupleType, ValueType
 from . import tree
 from .atomics import atomic
@@ -212,10 +212,10 @@ def _better(
     """``value`` where it compares so with ``best``, which wins among equals, as in Python."""
     location = context.locate(node)
     type, converted = unify(context, [best, value], node, "min or max")
-    is_whole = isinstance(type, ScalarType) and type.is_integer
+    is_narrower = isinstance(type, ScalarType) and type.is_integer and type != i64
     given = [
         # An int of Python's own is compared as it is: in a narrower type it may be another number.
-        raw if is_whole and raw.type == weak_int and not isinstance(raw, tree.Constant) else same
+        raw if is_narrower and raw.type == weak_int and not isinstance(raw, tree.Constant) else same
         for raw, same in zip((best, value), converted, strict=True)
     ]
     first, second = (context.temporary(each.type) for each in given)

@@ -11,6 +11,10 @@ from .rewrite import copy_operations, make, replace_uses
 
 _MOST = 40
 """Operations of a function that stands where it is called."""
+_MOST_IN_ALL = 2000
+"""The same of all that are put in place of the calls of one region, and of calls in those: each of
+a chain of methods may call the next one several times. With so many code is made in half a second.
+"""
 _LEAVES = Effects.RETURNS | Effects.LEAVES_LOOP | Effects.OWNS
 
 
@@ -49,23 +53,41 @@ def put_in_place(
 ) -> None:
     """Have small functions where ``function`` calls them in a region, and in those within, if
     nothing else may be called there and ``is_wanted`` says so of the call."""
-    place = 0
-    while place < len(region.operations):
-        call = region.operations[place]
-        for inner in call.regions:
-            put_in_place(program, function, inner, is_wanted)
-        place += 1
+    _Putting(program, is_wanted).region(region, (function,))
+
+
+class _Putting:
+    def __init__(self, program: Program, is_wanted: Callable[[Operation], bool]) -> None:
+        self._program, self._is_wanted = program, is_wanted
+        self._left = _MOST_IN_ALL
+
+    def region(self, region: Region, around: tuple[Function, ...]) -> None:
+        """``around``: the functions whose bodies it is in, which may call themselves."""
+        operations: list[Operation] = []
+        for each in region.operations:
+            for inner in each.regions:
+                self.region(inner, around)
+            callee = self._callee(each)
+            if callee is None or callee in around:
+                operations.append(each)
+                continue
+            body, result = in_place(callee, each.operands, each)
+            self._left -= sum(1 for _ in operations_in(Region([], body)))
+            passed = make("yield", [] if result is None else [result], each.location)
+            made = Region([], [*body, passed])
+            self.region(made, (*around, callee))  # it may call others
+            operations += made.operations[:-1]
+            if result is not None:
+                replace_uses(region, {each.result: passed.operands[0]})
+        region.operations = operations
+
+    def _callee(self, call: Operation) -> Function | None:
+        """The function that is to be in the place of a call, if one is."""
         symbols = callees(call)
-        if len(symbols) != 1 or not is_wanted(call):
-            continue
-        callee = program.functions[symbols[0]]
-        if callee is function or _knows_lanes(callee) or not is_small(callee, True):
-            continue
-        body, result = in_place(callee, call.operands, call)
-        place -= 1  # it may call others
-        region.operations[place : place + 1] = body
-        if result is not None:
-            replace_uses(region, {call.result: result})
+        if len(symbols) != 1 or self._left <= 0 or not self._is_wanted(call):
+            return None
+        callee = self._program.functions[symbols[0]]
+        return None if _knows_lanes(callee) or not is_small(callee, True) else callee
 
 
 def _knows_lanes(function: Function) -> bool:

@@ -67,6 +67,21 @@ def wide(land: Land, n: i32) -> i32:
     return found
 
 
+@oa.func
+def down(land: Land, n: i32) -> i32:
+    return i32(0) if n <= 0 else land.width + down(land, n - 1)
+
+
+@oa.func
+def even(land: Land, n: i32) -> i32:
+    return i32(1) if n <= 0 else odd(land, n - 1)
+
+
+@oa.func
+def odd(land: Land, n: i32) -> i32:
+    return i32(0) if n <= 0 else even(land, n - 1) + land.width
+
+
 LOOPS = {
     # What rounds do, and which fields are loaded once.
     "q = land.at(k - 1, n)\n  if q is not None: s += q.value": ["height", "places", "width"],
@@ -81,12 +96,15 @@ LOOPS = {
     "oa.atomic_add(land, 'height', 1)\n  s += land.width + land.height": ["width"],
     "q = land.first\n  if q is not None: s += q.value": ["first"],
     "q = places[k % 4]\n  s += q.value + q.kind": [],
+    "s += down(land, k)": ["width"],
+    "s += even(land, k)": ["width"],
 }
 
 
 def program_of(folder: Path, body: str) -> ir.Program:
     parameters = "land: Land, places: oa.Array[Place], out: oa.Array[i32], n: i32"
     names = {"oa": oa, "i32": i32, "Land": Land, "Place": Place, "Deep": Deep, "wide": wide}
+    names |= {"down": down, "even": even}
     lines = f"t = oa.grid(1)\ns = i32(0)\n{body}\nout[t] = s"
     return program_from(folder, parameters, lines, **names)
 
@@ -133,6 +151,7 @@ def test_which_are_loaded_once(tmp_path: Path, body: str) -> None:
     program = program_of(tmp_path, f"for k in range(n):\n  {body}")
     expected = [outcome(program, seed, threads=1) for seed in range(9)]
     assert hoisted(program) == LOOPS[body]
+    assert len([*operations_in(program)]) < 100  # of a function that calls itself there is one more
     assert [outcome(program, seed, threads=1) for seed in range(9)] == expected
 
 
@@ -147,6 +166,22 @@ def test_which_are_loaded_once(tmp_path: Path, body: str) -> None:
 )
 def test_loops_of_functions(tmp_path: Path, body: str, fields: list[str]) -> None:
     assert hoisted(program_of(tmp_path, body)) == fields
+
+
+def test_chains_of_small_functions_stay_calls_at_some_point(tmp_path: Path) -> None:
+    """Each of five calls the next one six times: that would be some 10,000 bodies."""
+    names: dict[str, Any] = {"oa": oa, "i32": i32, "Land": Land, "Place": Place}
+    calls = " + ".join(f"below(land, n + {k})" for k in range(6))
+    for number in range(5):
+        source = tmp_path / f"chain_{number}.py"
+        body = calls if number else "land.width if n > 3 else n"
+        source.write_text(f"def chain(land: Land, n: i32) -> i32:\n    return {body}\n")
+        exec(compile(source.read_text(), source, "exec"), names)
+        names = {**names, "below": oa.func(names["chain"])}
+    head = "land: Land, out: oa.Array[i32], n: i32"
+    program = program_from(tmp_path, head, "for k in range(n):\n  out[k] = below(land, k)", **names)
+    assert hoisted(program) == ["width"]
+    assert 1000 < len([*operations_in(program)]) < 3000
 
 
 def test_short_loops_are_written_out(tmp_path: Path) -> None:

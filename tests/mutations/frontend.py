@@ -25,10 +25,16 @@ MUTATIONS = (
     ),
     Mutation(
         "min and max compare what is converted", "sharedoa/frontend/library.py",
-        "raw if is_whole and raw.type == weak_int", "raw if False and raw.type == weak_int",
+        "raw if is_narrower and raw.type == weak_int", "raw if False and raw.type == weak_int",
         "min(n, k) of a u8 is 44 where k is 300",
         ("tests/frontend/test_number_calls.py"
          "::test_an_int_that_the_other_type_does_not_hold_is_compared_as_it_is",),
+    ),
+    Mutation(
+        "min of an i64 and an int is none of one type", "sharedoa/frontend/library.py",
+        " and type.is_integer and type != i64", " and type.is_integer",
+        "threads share no loop that carries such a minimum",
+        ("tests/codegen/test_shared_loops.py::test_ranges_of_64_bits",),
     ),
     Mutation(
         "numbers beyond 64 bits with a sign are in no range", "sharedoa/frontend/comparisons.py",

@@ -3,6 +3,7 @@
 from .mutation import Mutation
 
 _PASS = "sharedoa/ir/passes/hoist_fields.py"
+_IN_PLACE = "sharedoa/ir/small_functions.py"
 _TESTS = "tests/ir/test_hoist_fields.py"
 _ONCE = f"{_TESTS}::test_which_are_loaded_once"
 _NONE = f"{_TESTS}::test_none_is_asked_nothing"
@@ -53,5 +54,16 @@ MUTATIONS = (
         "parts of one field", _PASS, "return (self.object, self.chain[0][\"owner\"], *steps)",
         "return (self.object, self.chain[0][\"owner\"], *steps[:1])",
         "a member of a struct counts as another one", (_ONCE, _RANDOM),
+    ),
+    Mutation(
+        "functions in the place of their own calls", _IN_PLACE,
+        "if callee is None or callee in around:", "if callee is None or callee is around[0]:",
+        "loops whose functions call themselves nest too deeply to be compiled", (_ONCE,),
+    ),
+    Mutation(
+        "chains of functions in the place of calls", _IN_PLACE,
+        "or self._left <= 0 or", "or",
+        "to compile a loop takes minutes whose functions call others several times",
+        (f"{_TESTS}::test_chains_of_small_functions_stay_calls_at_some_point",),
     ),
 )  # fmt: skip
