@@ -120,10 +120,6 @@ class Grouping:
         """Whether launches are to run in another way than one by one."""
         return self.fuses or len(self.rows) < len(self.groups)
 
-    def is_like(self, other: Grouping) -> bool:
-        """Whether the same launches are one in both."""
-        return self.groups == other.groups and self.rows == other.rows
-
     def holds(
         self, heap: Heap, records: Sequence[Record], held: Collection[BoundNames] = ()
     ) -> bool:
