@@ -7,9 +7,10 @@ takes care of more; this says of all of them, alike, how fast they are.
 
 ``--whole-runs`` takes the agent models at DynaSOAr's sizes, three processes each, with an empty
 code cache and with what the earlier ones left there: the second compiles for clusters that the
-first one chose at last. Samples are seconds a step of pieces, from the
-second step on; of each piece there is what the host did in it. ``--board`` is a picture for the
-game of life, which runs once more from it.
+first one chose at last. Samples are seconds a step of pieces, from the second step on; of each
+piece there is what the host did in it. ``--board`` is a picture for the game of life, which runs
+once more from it. Expected on an H200 with a filled cache: what steps under way take, and 20 to 40
+% more for what is planned and looked at.
 
 Expected before running, on two CPU cores, at the programs' own sizes: 0.1 to 5 ms a step; only
 nbody (4 million pairs, 10 ms), collision (9 million, 25 ms) and the ray tracer (40,000 paths) more.
