@@ -177,6 +177,10 @@ def _bool(context: Context, node: ast.Call) -> tree.Expression:
 
 def _abs(context: Context, node: ast.Call) -> tree.Expression:
     (value,) = arguments(context, node, 1)
+    if isinstance(value.type, ReferenceType):
+        from .calls import call_object_method
+
+        return call_object_method(context, value, "__abs__", [], node)
     if isinstance(value.type, ValueType):
         return call_value_method(context, value, "__abs__", [], node)
     return unary(context, "abs", value, node)

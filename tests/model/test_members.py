@@ -62,6 +62,9 @@ class Shape(oa.Object):
     def __neg__(self) -> f32:
         return -self.size
 
+    def __abs__(self) -> f32:
+        return self.size
+
     def __call__(self, x: f32) -> f32:
         return x + self.area
 
@@ -118,7 +121,7 @@ def use(out: oa.Array[f64], shapes: oa.Array[Shape], q: Square) -> None:
         out[n + 6] = 2.0 + s
         out[n + 7] = -s + (1 if s < q else 0)
         out[n + 8] = s(1.0)
-        out[n + 9] = s[2]
+        out[n + 9] = s[2] + abs(s) * 10
         out[n + 10] = s.itself().size + q.itself().half + q.noise() + s.meet(q)
         n += 11
     made = oa.new(Round, n=3)
@@ -128,8 +131,8 @@ def use(out: oa.Array[f64], shapes: oa.Array[Shape], q: Square) -> None:
     out[n + 2] = other.size + other.n
 
 
-SQUARE = [4, 10, 6.25, 7, 14, 5, 252, -2.5, 7.25, 9, 12]
-ROUND = [0, 7.75, 1.5, 1007, 10, 1.25, 52, 0.5, 2.5, 9, 4]
+SQUARE = [4, 10, 6.25, 7, 14, 5, 252, -2.5, 7.25, 34, 12]
+ROUND = [0, 7.75, 1.5, 1007, 10, 1.25, 52, 0.5, 2.5, 14, 4]
 
 
 ON_A_GPU = pytest.param("cuda", marks=pytest.mark.gpu)

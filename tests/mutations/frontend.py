@@ -7,6 +7,13 @@ _DEPENDENCIES = "sharedoa/frontend/dependencies.py"
 
 MUTATIONS = (
     Mutation(
+        "objects have no abs", "sharedoa/frontend/library.py",
+        "    if isinstance(value.type, ReferenceType):\n        from .calls",
+        "    if False:\n        from .calls",
+        "abs(shape) is refused, where all operators are promised",
+        ("tests/model/test_members.py::test_members",),
+    ),
+    Mutation(
         "all plain methods are kernels'", "sharedoa/model/members.py",
         "return None if _is_of_the_host(value) else", "return",
         "a method that gives text cannot be called at all",
