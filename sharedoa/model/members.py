@@ -60,7 +60,7 @@ def _is_of_the_host(function: Any) -> bool:
     """Whether a plain method takes or gives text, say. What has no types, or numbers without a
     width, is a kernel's in which they are missing."""
     signature = lazy_annotations.signature(function)
-    types = [each.annotation for each in signature.parameters.values()]
+    types = [each.annotation for each in [*signature.parameters.values()][1:]]
     types.append(signature.return_annotation)
     texts = (each.__name__ if isinstance(each, type) else str(each) for each in types)
     return any(not _TEXTS.isdisjoint(re.findall(r"\w+", text)) for text in texts)

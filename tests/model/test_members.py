@@ -241,3 +241,13 @@ def test_methods_with_types_of_the_host_are_its_own(heap: oa.Heap) -> None:
         class Quiet(Kinds):
             def kinds(self) -> str:  # type: ignore[override]
                 return ""
+
+
+def test_what_is_said_of_the_object_itself_is_no_type_of_the_host() -> None:
+    class Counted(oa.Object):
+        n: i32
+
+        def more(self: Any, by: i32) -> i32:
+            return self.n + by
+
+    assert [*oa.new(Counted, 2, n=3).more(4)] == [7, 7]

@@ -63,6 +63,14 @@ MUTATIONS = (
         ("tests/runtime/test_autoreload.py",),
     ),
     Mutation(
+        "methods are Python's own by what is said of self", "sharedoa/model/members.py",
+        "[*signature.parameters.values()][1:]]\n    types.append",
+        "signature.parameters.values()]\n    types.append",
+        "def step(self: Any, ...) cannot override a method of kernels",
+        ("tests/model/test_members.py::"
+         "test_what_is_said_of_the_object_itself_is_no_type_of_the_host",),
+    ),
+    Mutation(
         "a method that was changed in place is what it was", _CHANGED,
         "    if user_function(called) is not known:\n        change_function",
         "    if False:\n        change_function",
