@@ -124,6 +124,10 @@ class DeviceFunction(Generic[P, R_co]):
         functools.update_wrapper(self, function)
         World.advance()
 
+    def __reduce__(self) -> str:
+        """Pickled and copied as functions are, by name."""
+        return self.function.__qualname__
+
     @property
     def signature(self) -> Signature:
         if self._signature is None:

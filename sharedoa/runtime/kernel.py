@@ -55,6 +55,10 @@ class Kernel(Generic[P]):
         self._local = local
         self._launchers: dict[Any, Launcher[P]] = {}
 
+    def __reduce__(self) -> str:
+        """Pickled and copied as functions are, by name."""
+        return self.function.__qualname__
+
     @functools.cached_property
     def _use(self) -> IntrinsicUse:
         return intrinsic_use(self.function)

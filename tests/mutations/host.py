@@ -43,6 +43,12 @@ _SHARED_OUT = "tests/runtime/test_launch_sharing.py"
 
 MUTATIONS = (
     Mutation(
+        "kernels are pickled as other objects are", "sharedoa/runtime/kernel.py",
+        "def __reduce__(self) -> str:", "def reduce(self) -> str:",
+        "a kernel cannot be given to another process",
+        ("tests/runtime/test_kernel.py::test_pickled_and_copied_by_name_as_functions_are",),
+    ),
+    Mutation(
         "members of enumerations are as many as their class has", "sharedoa/model/values.py",
         "isinstance(value, (str, bytes, enum.Enum))", "isinstance(value, (str, bytes))",
         "objects.turn(Level.HIGH) is refused",

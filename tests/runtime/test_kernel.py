@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import os
+import pickle
 
 import numpy as np
 import pytest
@@ -52,6 +54,17 @@ def read_node(node: Node, out: oa.Array[i32]):
         out[0] = -1
     else:
         out[0] = node.value
+
+
+@oa.func
+def half(x: f32) -> f32:
+    return x / 2
+
+
+@pytest.mark.parametrize("routine", [store, half])
+def test_pickled_and_copied_by_name_as_functions_are(routine):
+    assert pickle.loads(pickle.dumps(routine)) is routine
+    assert copy.copy(routine) is copy.deepcopy(routine) is routine
 
 
 @pytest.fixture(params=["python", "cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
