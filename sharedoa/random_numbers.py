@@ -45,7 +45,8 @@ def _integers(value: Any, what: str) -> Any:
         # Of ints that no one type of 64 bits holds NumPy makes floats.
         exact = np.asarray(value, object)
         if exact.size and all(isinstance(each, (int, np.integer)) for each in exact.flat):
-            return (exact & _ALL).astype(np.uint64)
+            found = np.array([int(each) & _ALL for each in exact.flat], np.uint64)
+            return found.reshape(exact.shape)
     if found.dtype.kind not in "iu":
         raise ArgumentError(f"{what} takes integers, not {value!r}", "number what it is about")
     return found.astype(np.uint64)

@@ -202,7 +202,8 @@ class NumPyLike(Many, NDArrayOperatorsMixin):
             if ufunc is np.power and self.dtype.kind in "iu":
                 # It may refuse an exponent halfway, and leaves rubbish in what it writes to.
                 given: list[Any] = [self._numpy() if v is self else v for v in operands]
-                operands = [np.power(*given, where=self._operand(mask), **options)]
+                # With out=None NumPy does not warn that what is masked is left as it was made.
+                operands = [np.power(*given, out=None, where=self._operand(mask), **options)]
                 compute = np.positive
             self._change(change)
         except (TypeError, ValueError, OverflowError) as error:

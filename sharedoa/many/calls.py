@@ -23,6 +23,7 @@ from .reduction_plan import Read, ReductionPlan
 from .scratch import scratch
 from .sort_plan import SortPlan
 
+_KINDS = ("stable", "quicksort", "mergesort", "heapsort")  #: of sorting, which all give the same
 _EXTREMES = {"min": "min", "max": "max", "argmin": "min", "argmax": "max"}
 
 
@@ -82,16 +83,16 @@ def _are_usual(values: NumPyLike, options: dict[str, Any]) -> bool:
         if name == "axis":
             if values.ndim > 1 or value not in (0, -1, (0,)):
                 return False
-        # All kinds of sorting give the same.
-        elif name != "kind" or value not in ("stable", "quicksort", "mergesort", "heapsort"):
+        elif name != "stable" and (name != "kind" or value not in _KINDS):
             return False
     return True
 
 
 def _by_numpy(values: NumPyLike, name: str, options: dict[str, Any]) -> Any:
-    if name in ("sort", "argsort"):
+    if name in ("sort", "argsort") and options.get("kind", "stable") in _KINDS:
         # Which of equal elements comes first depends on the processor else.
         options = {**options, "kind": "stable"}
+        options.pop("stable", None)  # which NumPy takes instead of a kind
     if name != "sort":
         return getattr(values._numpy(), name)(**options)
     found = np.array(values._numpy())

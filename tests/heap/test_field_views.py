@@ -275,6 +275,12 @@ def test_mistakes(objects, mistake):
     assert numbers(objects) == list(range(20))
 
 
+def test_powers_where_a_mask_is_set(objects):
+    even = np.arange(20) % 2 == 0
+    np.power(objects.number, 2, out=objects.number, where=even)
+    assert numbers(objects) == [n**2 if n % 2 == 0 else n for n in range(20)]
+
+
 def test_outside(objects):
     assert objects.number[-1] == 19
     for index in (20, -21):

@@ -208,5 +208,8 @@ def test_equal_elements_of_rows_stay_as_they_were(backend: str) -> None:
         expected = np.argsort(given, kind="stable")
         assert np.array_equal(array.argsort(), expected)
         assert np.array_equal(array.argsort(axis=1, kind="quicksort"), expected)
-        array.sort()
+        assert np.array_equal(array.argsort(stable=False), expected)
+        with pytest.raises(ValueError, match="kind"):
+            array.argsort(kind="unknown")
+        array.sort(stable=True)
         assert bits(array) == bits(np.take_along_axis(given, expected, 1))

@@ -67,6 +67,18 @@ MUTATIONS = (
         ("tests/runtime/test_random_numbers.py::test_one_number_and_arrays_of_them",),
     ),
     Mutation(
+        "counters of NumPy's types are masked as they are", "sharedoa/random_numbers.py",
+        "[int(each) & _ALL for", "[each & _ALL for",
+        "oa.random(7, [np.int8(-3), 2**63]) ends in an OverflowError of NumPy's",
+        ("tests/runtime/test_random_numbers.py::test_one_number_and_arrays_of_them",),
+    ),
+    Mutation(
+        "NumPy warns of a masked power", "sharedoa/heap/numpy_like.py",
+        "np.power(*given, out=None, where", "np.power(*given, where",
+        "users read that memory is not initialised, which is masked",
+        ("tests/heap/test_field_views.py::test_powers_where_a_mask_is_set",),
+    ),
+    Mutation(
         "integer powers are computed in the fields", "sharedoa/heap/numpy_like.py",
         'if ufunc is np.power and self.dtype.kind in "iu":', "if False:",
         "a negative exponent is refused with rubbish in the fields",

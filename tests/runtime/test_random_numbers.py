@@ -59,7 +59,10 @@ def test_one_number_and_arrays_of_them() -> None:
     assert oa.random(7) == oa.random(7, 0) and len(np.unique(made)) > 55_000
     assert oa.random(SEED, np.arange(0)).shape == (0,)
     wide = [5, 2**64 - 1, -7, 2**70 + 4]
-    assert oa.random(SEED, wide).tolist() == [oa.random(SEED, each) for each in wide]
+    for given in (wide, [np.int8(-3), 2**63], [wide[:2], wide[2:]]):
+        flat = np.array(given, object).ravel()
+        found = oa.random(SEED, given).ravel().tolist()
+        assert found == [oa.random(SEED, each) for each in flat]
     with pytest.raises(oa.ArgumentError, match=r"oa.random takes integers, not 0.5"):
         oa.random(0.5)
 
