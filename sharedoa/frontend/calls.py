@@ -12,7 +12,6 @@ import numpy as np
 from ..model.classes import ClassType, Method, Signature
 from ..model.functions import DeviceFunction
 from ..model.scalars import ScalarType, boolean, from_dtype
-from ..model.structs import method_signature
 from ..model.types import ReferenceType, ValueType
 from . import inline_arrays, library, tree
 from .context import Context
@@ -128,7 +127,7 @@ def _bound_call(context: Context, callee: BoundMethod, node: ast.Call) -> tree.E
     type = callee.receiver.type
     if isinstance(type, ValueType):
         symbol = context.program.require_value_method(type, callee.name)
-        signature = method_signature(type, callee.name)
+        signature = context.program.value_signature(type, callee.name)
         label = f"{type.name}.{callee.name}"
         return _direct(context, symbol, signature, [callee.receiver], node, label)
     assert isinstance(type, ReferenceType)

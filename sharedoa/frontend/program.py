@@ -160,17 +160,22 @@ class ProgramBuilder:
                 self.gradients[symbol] = self.require_function(function.gradient)
         return symbol
 
-    def require_value_method(self, struct: ValueType, name: str) -> str:
-        cls = struct.python_class
-        if not is_ours(cls):  # another function in its place is refused
+    def value_signature(self, struct: ValueType, name: str) -> Signature:
+        """The signature of the method that CPython calls. Raises ClassError where it cannot be."""
+        if not is_ours(struct.python_class):
             follow_value(struct, name)
+        return method_signature(struct, name)
+
+    def require_value_method(self, struct: ValueType, name: str) -> str:
+        cls, signature = struct.python_class, self.value_signature(struct, name)
+        if not is_ours(cls):  # another function in its place is refused
             own = getattr(cls, name, None)
             self.dependencies.append(NameDependency("attribute", cls, name, own))
             self._depend_on_code(own)
         symbol = f"value.{struct.name}.{name}.{len(self._symbols)}"
         return self._require(
             (struct, name), symbol, f"{struct.name}.{name}", struct.methods[name],
-            lambda: method_signature(struct, name), struct, None,
+            lambda: signature, struct, None,
         )  # fmt: skip
 
     def add_kernel(self, symbol: str, function: Callable[..., Any], signature: Signature) -> None:

@@ -6,7 +6,6 @@ import ast
 
 from ..model.classes import Signature
 from ..model.scalars import can_store
-from ..model.structs import method_signature
 from ..model.types import NullType, ReferenceType, ScalarType, Type, ValueType
 from . import tree
 from .context import Context
@@ -24,7 +23,7 @@ def value_operator(
     """``left op right``: the left operand's method if it takes the right one, else the method of
     the right one for reflected operands."""
     name, reflected = f"__{method}__", f"__r{method}__"
-    of_left, of_right = (_form(a, n, b) for a, n, b in (
+    of_left, of_right = (_form(context, a, n, b) for a, n, b in (
         (left.type, name, right.type), (right.type, reflected, left.type),
     ))  # fmt: skip
     has_left = isinstance(left.type, ValueType) and name in left.type.methods
@@ -47,12 +46,12 @@ def value_operator(
     )
 
 
-def _form(struct: Type, name: str, argument: Type) -> str | None:
+def _form(context: Context, struct: Type, name: str, argument: Type) -> str | None:
     """The first form of a method that takes an argument."""
     if not isinstance(struct, ValueType) or name not in struct.methods:
         return None
     for form in (name, *struct.forms.get(name, ())):
-        types = method_signature(struct, form).types
+        types = context.program.value_signature(struct, form).types
         if len(types) == 1 and _takes(types[0], argument):
             return form
     return None
@@ -82,7 +81,7 @@ def call_value_method(
         context.reject(
             node, f"{struct.name} does not define {name}", f"define {name} in the value struct"
         )
-    signature = method_signature(struct, name)
+    signature = context.program.value_signature(struct, name)
     given = operands(context, signature, f"{struct.name}.{name}", arguments, node)
     symbol = context.program.require_value_method(struct, name)
     return tree.DirectCall(signature.result, context.locate(node), symbol, [receiver, *given])

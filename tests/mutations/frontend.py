@@ -84,6 +84,14 @@ MUTATIONS = (
         ("tests/runtime/test_autoreload.py::test_what_was_edited_runs",),
     ),
     Mutation(
+        "an operator of a value that was changed in place is what it was",
+        "sharedoa/frontend/program.py",
+        "        if not is_ours(struct.python_class):\n",
+        '        if not is_ours(struct.python_class) and not name.startswith("__"):\n',
+        "in a notebook kernels refuse an operator that was edited",
+        ("tests/runtime/test_autoreload.py::test_what_was_edited_runs",),
+    ),
+    Mutation(
         "an initialiser that was changed in place has no source", _CHANGED,
         "elif known.__code__ is not remembered_source(known)[0]:", "elif False:",
         "in a notebook kernels refuse what was edited",

@@ -15,6 +15,8 @@ import sharedoa as oa
 from sharedoa import i32
 
 TEXT = """
+from __future__ import annotations
+
 import sharedoa as oa
 from sharedoa import f32, f64, i32, i64
 
@@ -59,11 +61,18 @@ class Sum:
     def doubled(self) -> i32:
         return self.a * 2
 
+    def __add__(self, more: i32) -> Sum:
+        return Sum(self.a + more + more)
+
+    def __neg__(self) -> Sum:
+        return Sum(-self.a - 7)
+
 
 @oa.kernel
 def run(cells: oa.Array[Cell], out: oa.Array[i32]) -> None:
     i = oa.grid(1)
-    out[i] = cells[i].step() + Sum(cells[i].x).doubled() + cells[i].above() + cells[i].mixed()
+    made = -(Sum(cells[i].x) + 3)
+    out[i] = cells[i].step() + made.doubled() + cells[i].above() + cells[i].mixed()
 
 
 @oa.kernel
@@ -124,6 +133,8 @@ def computed(module: Any, backend: str) -> list[int]:
         pytest.param([("2 * x", "5 * x - 1")], id="static"),
         pytest.param([("return 1", "return super().above() + 30")], id="super"),
         pytest.param([("self.a * 2", "self.a * 50")], id="value"),
+        pytest.param([("more + more", "more * 90")], id="operator of a value"),
+        pytest.param([("-self.a - 7", "self.a * 60")], id="sign of a value"),
         pytest.param([("LARGE = 1000", "\n\n\nLARGE = 3"), ("2 * x", "LARGE * x")], id="lines"),
         pytest.param([("return 1", "return (  # more\n    self.x + 4)")], id="layout"),
         pytest.param(
