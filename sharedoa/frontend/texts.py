@@ -100,12 +100,12 @@ def _formatted(
         _refuse_spec(context, spec, type, node)
     if type.is_integer and spec[-1] in "fFeEgG":
         value, type = convert_scalar(context, value, weak_float, node), weak_float
+    if not (_OF_FLOATS if type.is_float else _OF_INTEGERS).fullmatch(spec):
+        _refuse_spec(context, spec, type, node)
     if type.kind == "uint" and set(spec) & set("+ "):
         if type == u64:
             _refuse_spec(context, spec, type, node)
-        value, type = convert_scalar(context, value, i64, node), i64  # C has no signs of unsigned
-    if not (_OF_FLOATS if type.is_float else _OF_INTEGERS).fullmatch(spec):
-        _refuse_spec(context, spec, type, node)
+        value = convert_scalar(context, value, i64, node)  # C has no signs of unsigned
     return tree.Formatted(value, spec)
 
 

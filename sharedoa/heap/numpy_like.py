@@ -203,7 +203,8 @@ class NumPyLike(Many, NDArrayOperatorsMixin):
                 # It may refuse an exponent halfway, and leaves rubbish in what it writes to.
                 given: list[Any] = [self._numpy() if v is self else v for v in operands]
                 # With out=None NumPy does not warn that what is masked is left as it was made.
-                operands = [np.power(*given, out=None, where=self._operand(mask), **options)]
+                masked = {**options, "out": None, "where": self._operand(mask)}
+                operands = [np.power(*given, **masked)]
                 compute = np.positive
             self._change(change)
         except (TypeError, ValueError, OverflowError) as error:

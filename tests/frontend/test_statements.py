@@ -290,6 +290,7 @@ def test_assert_print_and_barrier() -> None:
         ("print(f'{x:{x}}')", "a format that is computed"),
         ("print(f'{x:05.1f}')", "float has no format '05.1f' in kernels"),
         ("print(f'{u64(a[0]):+}')", "u64 has no format '+' in kernels"),
+        ("print(f'{u8(a[0]):+x}')", "u8 has no format '+x' in kernels"),
         ("print(f'{x > 0:5}')", "bool has no format '5' in kernels"),
         ("print(a)", "Array[f32] cannot be printed"),
         ("print(None)", "None cannot be printed"),

@@ -74,7 +74,7 @@ MUTATIONS = (
     ),
     Mutation(
         "NumPy warns of a masked power", "sharedoa/heap/numpy_like.py",
-        "np.power(*given, out=None, where", "np.power(*given, where",
+        '"out": None, "where"', '"where"',
         "users read that memory is not initialised, which is masked",
         ("tests/heap/test_field_views.py::test_powers_where_a_mask_is_set",),
     ),
