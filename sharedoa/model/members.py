@@ -34,7 +34,7 @@ def member_of(name: str, value: Any) -> tuple[MemberKind, Callable[..., Any]] | 
     types are written."""
     if inspect.isfunction(value):
         if not name.startswith("__"):
-            return None if _is_of_the_host(value) else ("method", user_function(value))
+            return None if is_of_the_host(value) else ("method", user_function(value))
         return ("method", user_function(value)) if name in OPERATORS and _has_types(value) else None
     if isinstance(value, property):
         return ("property", user_function(value.fget)) if _has_types(value.fget) else None
@@ -56,7 +56,7 @@ def _has_types(function: Any, all_of_them: bool = False) -> bool:
     return inspect.Parameter.empty not in types and _OF_THE_HOST.isdisjoint(names)
 
 
-def _is_of_the_host(function: Any) -> bool:
+def is_of_the_host(function: Any) -> bool:
     """Whether a plain method takes or gives text, say. What has no types, or numbers without a
     width, is a kernel's in which they are missing."""
     signature = lazy_annotations.signature(function)

@@ -17,6 +17,7 @@ from . import lazy_annotations
 from .annotations import OWN_CLASS, Scope, declare, local_names, refuse_grid, resolve
 from .classes import Signature
 from .functions import converting, refuse_lambda, stand_in, user_function
+from .members import is_of_the_host
 from .shown import shown
 from .signatures import resolve_signature, scope_of
 from .source_text import remember_source
@@ -81,7 +82,9 @@ def define(
     methods: dict[str, Callable[..., Any]] = {
         name: user_function(function)
         for name, function in python_class.__dict__.items()
-        if inspect.isfunction(function) and name not in _HOST_ONLY
+        if inspect.isfunction(function)
+        and name not in _HOST_ONLY
+        and (name.startswith("__") or not is_of_the_host(function))
     }
     forms: dict[str, tuple[str, ...]] = {}
     for name, function in methods.items():

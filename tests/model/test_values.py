@@ -30,6 +30,9 @@ class Point:
     def count(self) -> i32:
         return i32(self.x)
 
+    def told(self, words: str = "at") -> str:
+        return f"{words} {self.x}"
+
 
 @oa.value
 class Segment:
@@ -205,3 +208,7 @@ def test_a_struct_is_its_own_type() -> None:
 def test_a_function_is_no_value():
     with pytest.raises(oa.ClassError, match=r"decorates classes.*\n.*above a class"):
         oa.value(lambda: 1)  # type: ignore[type-var]
+
+
+def test_methods_with_types_of_the_host_are_its_own() -> None:
+    assert Point(1.5, 2).told() == "at 1.5" and Point(1, 2).told("x is") == "x is 1.0"

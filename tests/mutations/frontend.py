@@ -7,6 +7,12 @@ _DEPENDENCIES = "sharedoa/frontend/dependencies.py"
 
 MUTATIONS = (
     Mutation(
+        "all methods of values are kernels'", "sharedoa/model/structs.py",
+        'and (name.startswith("__") or not is_of_the_host(function))', "",
+        "a method of a value that gives text cannot be called at all",
+        ("tests/model/test_values.py::test_methods_with_types_of_the_host_are_its_own",),
+    ),
+    Mutation(
         "objects have no abs", "sharedoa/frontend/library.py",
         "    if isinstance(value.type, ReferenceType):\n        from .calls",
         "    if False:\n        from .calls",
@@ -15,7 +21,7 @@ MUTATIONS = (
     ),
     Mutation(
         "all plain methods are kernels'", "sharedoa/model/members.py",
-        "return None if _is_of_the_host(value) else", "return",
+        "return None if is_of_the_host(value) else", "return",
         "a method that gives text cannot be called at all",
         ("tests/model/test_members.py::test_methods_with_types_of_the_host_are_its_own",),
     ),
