@@ -31,10 +31,6 @@ _ONE = "tests/heap/test_one_object.py"
 _STILL = "tests/runtime/test_standing_still.py"
 _AGAIN = "tests/runtime/test_population_sequence.py::test_what_a_step_does_again_is_bound_once"
 _OTHERS = (f"{_STILL}::test_objects_that_another_thread_deletes",)
-_REMEMBERED = "sharedoa/runtime/remembered_looks.py"
-_LOOKS = "tests/runtime/test_remembered_looks.py"
-_STILL_SO = (f"{_LOOKS}::test_whether_it_is_still_so",)
-_PART_OF_THE_TIME = ("tests/runtime/test_clustering.py::test_looks_take_a_part_of_the_time",)
 _OLD_WAYS = (
     "tests/heap/test_clusters.py::test_who_has_got_a_reader_before_reads_where_fields_are_now",
 )
@@ -313,83 +309,6 @@ MUTATIONS = (
         "what was listed before others were deleted", "sharedoa/heap/recording.py",
         "if known is not None and known != changes_of(heap):", "if known == -1:",
         "a method is called on what has come to the place of a deleted object", _OTHERS,
-    ),
-    Mutation(
-        "a step counts sixteen launches", "sharedoa/runtime/clustering.py",
-        "    known.launches += 1\n", "    known.launches = min(known.launches + 1, LAUNCHES)\n",
-        "what a step does forty times weighs as much as what it does once",
-        (
-            "tests/runtime/test_clustering.py::"
-            "test_what_a_step_does_many_times_weighs_more",
-        ),
-    ),
-    Mutation(
-        "launches that do nothing", "sharedoa/runtime/clustering.py",
-        "if not touches.of_class and not known.was_idle:", "if False:",
-        "captured steps whose populations have grown keep rows",
-        ("tests/runtime/test_clustering.py::test_launches_that_do_nothing_say_nothing",),
-    ),
-    Mutation(
-        "preparations count for good", "sharedoa/runtime/clustering.py",
-        "used if LAUNCHES * known.launches > launches]", "used]",
-        "objects stay as their first launch wanted them",
-        ("tests/runtime/test_clustering.py::test_preparations_do_not_count_later",),
-    ),
-    Mutation(
-        "looks as long as what they are for", "sharedoa/runtime/clustering.py",
-        "elif known.is_new or not known.looks.are_too_many:", "elif True:",
-        "each look of a short program is a fifth of what it takes", _PART_OF_THE_TIME,
-    ),
-    Mutation(
-        "looks that were put off are forgotten", "sharedoa/runtime/clustering.py",
-        "return self.is_put_off or self.looked_at < LAUNCHES", "return self.launches < LAUNCHES",
-        "objects stay as the first launch wanted them", _PART_OF_THE_TIME,
-    ),
-    Mutation(
-        "clusters that spare next to nothing", "sharedoa/runtime/clustering.py",
-        "spared = _LEAST_PART * sum(costs.values())", "spared = 0.0",
-        "all that uses a class is compiled anew for a thousandth of the time",
-        ("tests/runtime/test_clustering.py::test_what_is_little_of_all_stays_as_it_is",),
-    ),
-    Mutation(
-        "threads that come later", "sharedoa/runtime/clustering.py",
-        " or threads >= 2 * self.threads", "",
-        "a population that grows out of order keeps rows",
-        ("tests/runtime/test_clustering.py::test_twice_as_many_threads_are_looked_at",),
-    ),
-    Mutation(
-        "looks at other numbers of objects", _REMEMBERED,
-        "objects.bit_length() // 4, threads.bit_length() // 4", "0, 0",
-        "objects that grew large lie as few of them had better",
-        (f"{_LOOKS}::test_other_circumstances",),
-    ),
-    Mutation(
-        "looks that are not stored when the process ends", _REMEMBERED,
-        "    for key in list(_unstored):\n", "    for key in []:\n",
-        "the next process of a short program looks again",
-        (f"{_LOOKS}::test_a_process_that_ends_before_the_background_is_idle",),
-    ),
-    Mutation(
-        "looks at other code", _REMEMBERED,
-        "repr(then), text)", "repr(then))",
-        "objects lie as a method wanted that was changed since",
-        (f"{_LOOKS}::test_a_class_that_changes",),
-    ),
-    Mutation(
-        "what earlier runs saw holds for good", "sharedoa/runtime/clustering.py",
-        "if known.may_recall and now != known.then:", "if known.may_recall:",
-        "a program with other data goes on with objects that lie badly", _STILL_SO,
-    ),
-    Mutation(
-        "earlier runs looked for nothing", "sharedoa/runtime/clustering.py",
-        "self.looks.seconds += look.seconds *", "self.looks.seconds += 0 *",
-        "each run looks as it begins, as if none had been before", _STILL_SO,
-    ),
-    Mutation(
-        "earlier runs in other company", "sharedoa/runtime/clustering.py",
-        "                if known.is_recalled:\n", "                if False:\n",
-        "nothing is chosen where another program runs, too",
-        (f"{_LOOKS}::test_programs_in_another_company",),
     ),
     Mutation(
         "one look after a launch is enough", "sharedoa/heap/residency.py",
