@@ -206,7 +206,7 @@ MUTATIONS = (
         _LOANS,
     ),
     Mutation(
-        "regions whose slots are lent become one", "sharedoa/heap/by_type.py",
+        "regions whose slots are lent become one", "sharedoa/heap/growing_regions.py",
         "if low.lent or high.lent:", "if low.lent and high.lent:",
         "a launch notes objects in a region that is no more",
         _LOANS,

@@ -1,0 +1,213 @@
+"""Regions of classes as they grow: how large the next one is, where it lies, and which become one.
+
+Below ``ByTypePlacement``, which says whose regions and objects come and go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from weakref import WeakSet
+
+from ..model.arrangement import Arrangement
+from ..model.classes import ClassType
+from ..model.layout import Layout
+from ..model.reference import ReferenceEncoding
+from .class_windows import ClassWindows
+from .extents import Extent, Extents, NoRoom
+from .quarantine import Quarantine
+from .region_index import RegionIndex
+from .regions import Region
+from .slot_lists import SlotBytes
+
+
+class GrowingRegions(RegionIndex):
+    """All regions of one heap, and the memory that they take."""
+
+    def __init__(
+        self,
+        extents: Extents,
+        layout: Layout,
+        encoding: ReferenceEncoding,
+        initial_region: int,
+        debug: bool,
+        retire: Callable[[Extent], None],
+        in_windows: bool,
+    ) -> None:
+        """As in ``ByTypePlacement``."""
+        super().__init__(encoding)
+        self._extents = extents
+        self._layout = layout
+        self.initial_region = initial_region
+        self._shows_living = debug
+        self._quarantine = Quarantine[Region](extents.capacity) if debug else None
+        self._retire = retire
+        self._windows = ClassWindows(extents) if in_windows else None
+        #: These, and those that were merged and that selections still know.
+        self._every_region: WeakSet[Region] = WeakSet()
+        self.generation = 0
+        self.deletions = 0
+
+    # ------------------------------------------------------------------ room
+
+    def make_room(self, cls: ClassType, count: int) -> None:
+        """Room for ``count`` more objects. Raises NoRoom, having changed nothing."""
+        if self._missing(cls, count) > 0:
+            self._grow(cls, self._missing(cls, count))
+
+    def make_room_for_all(self, wanted: Mapping[ClassType, int], besides: Collection[int]) -> None:
+        """Room for so many more objects of each class, which kernels may end, and for ``besides``
+        in bytes. Raises NoRoom; where plainly not all fit, nothing changed."""
+        missing = {cls: self._missing(cls, count) for cls, count in wanted.items()}
+        missing = {cls: count for cls, count in missing.items() if count > 0}
+        doubled = {cls: self._next_capacity(cls, count) for cls, count in missing.items()}
+        for capacities in (doubled, missing):
+            sizes = [size for each in capacities.items() for size in self._sizes(*each)]
+            sizes += [4 * count for count in capacities.values()]  # ``show_freed``
+            if self._extents.has_room([*sizes, *besides]):
+                for cls, capacity in capacities.items():
+                    self._add(cls, capacity)
+                return
+        raise NoRoom(sum(sizes), self._extents.free_bytes, self._extents.capacity)
+
+    def _missing(self, cls: ClassType, count: int) -> int:
+        return count - sum(region.room for region in self.regions(cls))
+
+    def _grow(self, cls: ClassType, missing: int) -> None:
+        """Add a region for ``missing`` objects at least; raises NoRoom, having changed nothing."""
+        capacity = self._next_capacity(cls, missing)
+        while True:
+            try:
+                return self._add(cls, capacity)
+            except NoRoom:
+                # Less than the doubling sequence asks for is better than nothing.
+                if capacity == missing:
+                    raise
+                capacity = max(missing, capacity // 2)
+
+    def _next_capacity(self, cls: ClassType, missing: int) -> int:
+        """Of a region for so many objects at least: as much as there is doubles."""
+        initial = self.initial_region
+        held = sum(region.capacity for region in self.regions(cls))
+        capacity = initial << (held // initial).bit_length()
+        while capacity < missing:
+            capacity *= 2
+        return capacity
+
+    def _add(self, cls: ClassType, capacity: int) -> None:
+        region = self._reserve(cls, capacity)
+        self.replace((), (region,))
+        self._merge_around(region)
+
+    def _sizes(self, cls: ClassType, capacity: int) -> list[int]:
+        """Bytes of the extents of a region."""
+        arrangement = self._layout.arrangement(cls)
+        capacity = -(-capacity // arrangement.lanes) * arrangement.lanes
+        size = capacity * arrangement.record.size
+        return [size, SlotBytes.of_all(0, capacity).size] if self._shows_living else [size]
+
+    def _reserve(self, cls: ClassType, capacity: int) -> Region:
+        arrangement = self._layout.arrangement(cls)
+        capacity = -(-capacity // arrangement.lanes) * arrangement.lanes
+        taken = [self._place(cls, capacity * arrangement.record.size)]
+        try:
+            live = self._live_extent(capacity)
+            taken += [] if live is None else [live]
+            return self._region(cls, arrangement, capacity, taken[0], live)
+        except BaseException:
+            for extent in taken:
+                self._extents.free(extent)
+            raise
+
+    def _region(
+        self,
+        cls: ClassType,
+        arrangement: Arrangement,
+        capacity: int,
+        extent: Extent,
+        live: Extent | None,
+    ) -> Region:
+        region = Region(cls, arrangement, capacity, extent, live, self.deletions)
+        self._every_region.add(region)
+        return region
+
+    def _live_extent(self, capacity: int) -> Extent | None:
+        """Where a region keeps which of its objects live, if kernels read it. Raises NoRoom."""
+        if not self._shows_living:
+            return None
+        return self._extents.allocate(SlotBytes.of_all(0, capacity).size, from_top=True)
+
+    def show_living(self) -> None:
+        """From now on kernels can read which objects live: debug mode. Raises NoRoom, having
+        changed nothing."""
+        if self._shows_living:
+            return
+        taken: list[Extent] = []
+        regions = list(self.all_regions())
+        try:
+            for region in regions:
+                size = SlotBytes.of_all(0, region.capacity).size
+                taken.append(self._extents.allocate(size, from_top=True))
+        except BaseException:
+            for extent in taken:
+                self._extents.free(extent)
+            raise
+        for region, extent in zip(regions, taken, strict=True):
+            region.show_living(extent)
+        self._shows_living = True
+        self.layout_epoch += 1
+
+    def _place(self, cls: ClassType, size: int) -> Extent:
+        if self._windows is None:
+            return self._extents.allocate(size)
+        own = (region.extent for region in reversed(self.regions(cls)))
+        every = (region.end - region.start for region in self.all_regions())
+        return self._windows.allocate(size, own, every)
+
+    def free_region(self, region: Region) -> None:
+        """The memory of a region that no address leads to."""
+        for extent in (region.extent, *region.own_extents):
+            self._extents.free(extent)
+
+    # ------------------------------------------------------------------ neighbours
+
+    def _merge_around(self, region: Region) -> None:
+        _, every = self._index
+        place = every.index(region)
+        if place > 0:
+            region = self._merge(every[place - 1], region) or region
+        _, every = self._index
+        place = every.index(region)
+        if place + 1 < len(every):
+            self._merge(region, every[place + 1])
+
+    def _merge(self, low: Region, high: Region) -> Region | None:
+        """One region instead of two neighbours, or None where they must stay two."""
+        arrangement = low.arrangement
+        if low.cls is not high.cls or (high.start - low.start) % arrangement.block_bytes:
+            return None
+        if low.is_grave or high.is_grave:
+            return None  # nobody is to live there
+        if low.lent or high.lent:
+            return None  # a launch knows them
+        extent = self._extents.join(low.extent, high.extent)
+        if extent is None:
+            return None
+        capacity = (high.end - low.start) // arrangement.record.size
+        live = None
+        try:
+            live = self._live_extent(capacity)
+            merged = self._region(low.cls, arrangement, capacity, extent, live)
+            offset = merged.absorb(low, high)
+        except (NoRoom, MemoryError):
+            if live is not None:
+                self._extents.free(live)
+            return None  # two ranges work as well as one
+        if self._quarantine is not None:
+            self._quarantine.move(low, merged, 0)
+            self._quarantine.move(high, merged, offset)
+        self.replace((low, high), (merged,))
+        for region in (low, high):
+            for extent in region.own_extents:
+                self._retire(extent)
+        self.generation += 1
+        return merged
