@@ -56,6 +56,7 @@ from .population import Population, RunsOfClasses
 from .proxies import Proxies, proxy_of
 from .quarantine import user_line
 from .recording import is_recorded, require_executing
+from .region_index import RegionIndex
 from .settings import HeapSettings
 from .statistics import HeapStatistics
 
@@ -121,6 +122,8 @@ class Heap(HeapOfLaunches):
         self.memory.let_go = [self.of_classes.forget, self.plans.clear]
         #: Without a look at whether captured steps have changed it (``settle``).
         self.books: Placement = self.memory.placement
+        if isinstance(self.books, RegionIndex):
+            self.memory.bury = self.proxies.burial(self.books, self.encoding)
         self.runs_of_classes = RunsOfClasses(self.books, self.lock.plain)
         self.pieces.watch(self.books)
         self.held_arrays = HeldArrays(self.memory)
@@ -151,21 +154,16 @@ class Heap(HeapOfLaunches):
     @property
     def placement(self) -> Placement:
         """Where objects are, with all that captured steps have made and ended."""
-        if self.memory.unsettled is not None or self.memory.has_ended_some:
+        if self.memory.unsettled is not None:
             self.settle()
         return self.books
 
     def settle(self) -> None:
         """Wait for captured steps that have made or ended objects, if there are any, and note what
         they did. Raises DeviceError."""
-        memory = self.memory
-        if memory.unsettled is None and not memory.has_ended_some:
-            return
-        with self.lock:
-            memory.settle()
-            if memory.has_ended_some:
-                memory.has_ended_some = False
-                self.bury_dead()
+        if self.memory.unsettled is not None:
+            with self.lock:
+                self.memory.settle()
 
     # ------------------------------------------------------------------ objects
 
@@ -278,8 +276,7 @@ class Heap(HeapOfLaunches):
         if reference == 0:
             return None
         known = self.proxies.get(reference)
-        memory = self.memory
-        if known is not None and memory.unsettled is None and not memory.has_ended_some:
+        if known is not None and self.memory.unsettled is None:
             return known  # else it would have been buried
         return proxy_of(self, reference)
 

@@ -118,8 +118,8 @@ class HeapMemory:
         self.pieces = PieceFields(self.distinct)
         #: What runs of captured steps have changed since the books were settled, which wait for it.
         self.unsettled: Unsettled | None = None
-        #: Whether proxies of objects that these runs have ended have yet to be told.
-        self.has_ended_some = False
+        #: Tells the proxies of objects that these runs have ended, after so many deletions.
+        self.bury: Callable[[int], object] = lambda deletions: None
         self.placement = self._place()
         self.births = self._births()
         self.population_lists = self._population_lists()
@@ -453,7 +453,10 @@ class HeapMemory:
         if unsettled is not None:
             with interruptible():
                 self._settings.backend.synchronize()
-            self.has_ended_some |= unsettled.settle()
+            deletions = self.placement.deletions
+            if unsettled.settle():
+                # Before anybody makes objects, which may get the same references.
+                self.bury(deletions)
             self.unsettled = None
 
     @property

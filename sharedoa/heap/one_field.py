@@ -37,7 +37,7 @@ _EXACT = 1 << 53
 
 IS_QUIET = (
     "memory.last_launch is heap._waited_for and not memory.launching"
-    " and memory.unsettled is None and not memory.has_ended_some and recording() is None"
+    " and memory.unsettled is None and recording() is None"
     " and thread() == heap.upkeep.thread"
 )
 """Nothing is to be waited for: ``heap.wait()`` and ``heap.settle()`` would do nothing, and nobody

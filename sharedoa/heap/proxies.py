@@ -12,8 +12,10 @@ import numpy as np
 from ..errors import HeapError
 from ..forks import renew_in_child
 from ..model.object import buried_proxy, bury_proxy, make_proxy
+from ..model.reference import ReferenceEncoding
 from ..uninterrupted import uninterrupted
 from . import hooks
+from .region_index import RegionIndex
 
 if TYPE_CHECKING:
     from .heap import Heap
@@ -87,6 +89,18 @@ class Proxies:
     def bury_dead(self, lives: Callable[[int], bool]) -> None:
         """Bury all whose objects do not live."""
         self.bury_these([each for each in [*self._known] if not lives(each)])
+
+    def burial(
+        self, placement: RegionIndex, encoding: ReferenceEncoding
+    ) -> Callable[[int], object]:
+        """What buries all whose objects have gone after so many deletions, also where others live
+        now. It keeps no heap."""
+
+        def bury(deletions: int) -> None:
+            is_same = placement.is_same
+            self.bury_dead(lambda reference: is_same(encoding.address(reference), deletions))
+
+        return bury
 
     def bury_these(self, gone: Iterable[int]) -> None:
         with self._lock:

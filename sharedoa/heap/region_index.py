@@ -76,6 +76,16 @@ class RegionIndex:
             return False
         return bool(region.live[slot])
 
+    def is_same(self, address: int, deletions: int) -> bool:
+        """Whether what starts at ``address`` lives, and is what was there after so many
+        deletions."""
+        try:
+            region, slot = self.locate(address)
+        except HeapError:
+            return False
+        is_new = region.freed_after(slice(slot, slot + 1, 1), deletions)[0]
+        return bool(region.live[slot]) and not is_new
+
     def class_of(self, address: int) -> ClassType:
         return self.locate_live(address)[0].cls
 

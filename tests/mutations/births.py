@@ -11,6 +11,9 @@ _STRETCHES = "sharedoa/runtime/stretches.py"
 _OPERATIONS = "sharedoa/ir/operations.py"
 _BOUNDS = ("tests/ir/test_births.py",)
 _PROMISES = ("tests/runtime/test_births.py",)
+_PROXIES = (
+    "tests/runtime/test_population_sequence.py::test_no_proxy_becomes_that_of_who_got_the_place",
+)
 _RANDOM = ("tests/differential/test_births.py",)
 _MOVING, _MOVED = "sharedoa/heap/moving.py", ("tests/heap/test_moving.py",)
 _LEFT = ("tests/heap/test_moving.py::test_where_all_of_a_class_were_deleted_nothing_is_left",)
@@ -489,5 +492,17 @@ MUTATIONS = (
         "if any(each.unused_from > s.slots for each, s in self._looks.items()):", "if False:",
         "objects that the host has made are in no list",
         _SEQUENCES,
+    ),
+    Mutation(
+        "who got the place of a deleted object is that", "sharedoa/heap/region_index.py",
+        "return bool(region.live[slot]) and not is_new", "return bool(region.live[slot])",
+        "a proxy of what a captured run has ended is that of what it made there",
+        _PROXIES,
+    ),
+    Mutation(
+        "proxies are told when somebody looks", "sharedoa/heap/memory.py",
+        "                self.bury(deletions)\n", "                pass\n",
+        "a proxy of what a captured run has ended is that of what the host made there",
+        _PROXIES,
     ),
 )  # fmt: skip

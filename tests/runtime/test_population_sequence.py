@@ -181,6 +181,44 @@ def test_proxies_of_what_a_run_ended_say_so(both: Both) -> None:
     assert state_of(heap) == world.state
 
 
+class Hare(oa.Object):
+    number: i64
+
+    def leave(self) -> None:
+        if self.number % 3 == 0:
+            oa.delete(self)
+
+    def breed(self) -> None:
+        if self.number % 2 == 0:
+            Hare(number=self.number + 1001)
+
+
+@pytest.mark.parametrize("then", ["breed", "make one", "look", "make many"])
+def test_no_proxy_becomes_that_of_who_got_the_place(then: str) -> None:
+    """In the same run, or made by the host, which settles what the run has done for that."""
+    with oa.Heap(backend=PretendDevice(1 << 16), initial_region=32) as heap:
+        held = [Hare(number=n) for n in range(20)]
+        with oa.capture() as step:
+            oa.all(Hare).leave()
+            if then == "breed":
+                oa.all(Hare).breed()
+        step.run()
+        made: list[Hare] = []
+        match then:
+            case "make one":
+                made = [Hare(number=2001)]
+            case "look":
+                heap.stats()
+                made = [Hare(number=2001)]
+            case "make many":
+                made = [*heap.new(Hare, 5, number=2001)]
+        assert [oa.is_alive(each) for each in held] == [n % 3 > 0 for n in range(20)]
+        assert all(oa.is_alive(each) and each.number == 2001 for each in made)
+        with pytest.raises(HeapError, match="deleted"):
+            _ = held[18].number
+        check_invariants(heap)
+
+
 @in_few
 def test_a_run_launches_when_nobody_else_has_the_books(both: Both) -> None:
     """Who has the heap's lock may wait for all that are launching (``stand_still``)."""
