@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import sharedoa as oa
 from sharedoa import f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from tests.codegen.loop_sharing import (
+    WARP,
     Lists,
     check,
     check_scattered,
@@ -113,6 +114,14 @@ def _reduce(kernel: Any, given: Lists) -> list[Any]:
 @given(given=lists())
 @few
 def test_reductions(kernel: Any, given: Lists) -> None:
+    check(lambda: _reduce(kernel, given), rounds(given.lengths))
+
+
+@pytest.mark.parametrize("kernel", [greatest, bits], ids=lambda kernel: kernel.name)
+def test_reductions_of_one_warp(kernel: Any) -> None:
+    """Those that random lists find slowly: most threads have nothing in most rounds."""
+    lengths = np.array([0, 1, -1, 2] * 7 + [40, 0, 3, 60], np.int32)
+    given = Lists(np.full(WARP, 5, np.int32), lengths + 5, 70, 1)
     check(lambda: _reduce(kernel, given), rounds(given.lengths))
 
 

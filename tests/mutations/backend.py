@@ -41,6 +41,24 @@ _OF_REGISTERS = (
 
 MUTATIONS = (
     Mutation(
+        "rounds without an element clear bits", _SHARED,
+        '"and": -1,', '"and": 0,',
+        "bits that all elements of a list have are lost",
+        ("tests/codegen/test_shared_loops.py::test_reductions_of_one_warp",),
+    ),
+    Mutation(
+        "agents of sugarscape do not die of age", "apps/sugarscape/classes.py",
+        "self.age > self.traits.max_age or ", "",
+        "a run of the program is not what DynaSOAr's is",
+        ("tests/apps/sugarscape/test_program.py::test_old_and_equally_rich",),
+    ),
+    Mutation(
+        "of equally rich suitors the last is accepted", "apps/sugarscape/classes.py",
+        "return self.cell.is_before(other.cell)", "return other.cell.is_before(self.cell)",
+        "a run of the program is not what DynaSOAr's is",
+        ("tests/apps/sugarscape/test_program.py::test_old_and_equally_rich",),
+    ),
+    Mutation(
         "registers that nearly suffice", _CUDA,
         "if size <= fits:", "if size == 0:",
         "loads of a loop wait for one another, as a word of a thread is in memory",

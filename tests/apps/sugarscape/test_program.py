@@ -92,6 +92,21 @@ def test_sizes(width: int, height: int) -> None:
     require_as_oracle(width, height, 50, rich=False, backend="cpu")
 
 
+def test_old_and_equally_rich() -> None:
+    """Nobody starves, many die of age, and of suitors who have as much the first is accepted."""
+    land = Land(10, 9)
+    with simulation(10, 9, backend="cpu") as running:
+        of_agents = land.kind != 0
+        land.growth[:], land.age[of_agents] = 0, 50
+        land.own_sugar[of_agents], land.metabolism[of_agents] = 4000, 30
+        agents = oa.all(Agent)
+        oa.all(Cell).growth, agents.age, agents.sugar, agents.traits["metabolism"] = 0, 50, 4000, 30
+        for _ in range(40):
+            running.advance()
+            land.step()
+            require_equal(running, land)
+
+
 @pytest.mark.slow
 def test_cpython() -> None:
     require_as_oracle(9, 8, 5, backend="python")
