@@ -24,7 +24,7 @@ SIZES = {
     "scalability": (2000, 2),
 }  # fmt: skip
 MODES = ("auto", "coal", "typepointer", "tag+switch")
-SLOW = ("cc", "kcore", "triangles", "label_propagation")
+SLOW = ("cc", "label_propagation")
 FLAVOURS = [*((name, False) for name in SIZES), ("traffic", True)]
 RUNS = [
     # What the suites of graphs differ in is of no moment here, and a few of them are enough.

@@ -46,6 +46,25 @@ MUTATIONS = (
         "bits that all elements of a list have are lost",
         ("tests/codegen/test_shared_loops.py::test_reductions_of_one_warp",),
     ),
+    *(
+        Mutation(
+            f"a race of {program}", f"apps/graphs/natural/{program}.py",
+            f'oa.atomic_{name}(self, "{field}", {what})', f"self.{field} {operator}= {what}",
+            "some of what neighbours say at once is lost on a GPU",
+            ("tests/apps/test_debug_mode.py::test_programs_have_no_races",),
+        )
+        for program, name, field, operator, what in (
+            ("kcore", "sub", "neighbours", "-", "1"),
+            ("triangles", "add", "value", "+", "message"),
+        )
+    ),
+    Mutation(
+        "objects that are infinitely high are near", "sharedoa/model/grid_search.py",
+        "    if not (x - x == 0.0 and y - y == 0.0 and z - z == 0.0):",
+        "    if not (x - x == 0.0 and y - y == 0.0):",
+        "with an infinite radius grid.near finds what has a position that is not finite",
+        ("tests/runtime/test_hash_grid.py::test_what_is_not_finite_is_never_found",),
+    ),
     Mutation(
         "agents of sugarscape do not die of age", "apps/sugarscape/classes.py",
         "self.age > self.traits.max_age or ", "",
