@@ -58,6 +58,31 @@ MUTATIONS = (
             ("triangles", "add", "value", "+", "message"),
         )
     ),
+    *(
+        Mutation(
+            f"a race of {program}", f"apps/{program}/{file}", old, new,
+            "what threads do at once is lost, on a GPU and in debug mode",
+            (f"tests/apps/{program}/{test}",),
+        )
+        for program, file, old, new, test in (
+            (
+                "structure", "natural/classes.py",
+                'oa.atomic_add(self, "num_springs", 1)', "self.num_springs += 1",
+                "test_natural.py::test_debug_mode_finds_nothing",
+            ),
+            (
+                "barnes_hut", "classes.py",
+                "oa.atomic_add(node.asked, quadrant, 1)", "node.asked[quadrant] += 1",
+                "test_program.py::test_debug_mode",
+            ),
+            (
+                "wolf_sheep", "classes.py",
+                'oa.atomic_min(self.place, "grazer", self.id)',
+                "self.place.grazer = min(self.place.grazer, self.id)",
+                "test_program.py::test_debug_mode",
+            ),
+        )
+    ),
     Mutation(
         "objects that are infinitely high are near", "sharedoa/model/grid_search.py",
         "    if not (x - x == 0.0 and y - y == 0.0 and z - z == 0.0):",

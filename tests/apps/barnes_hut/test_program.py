@@ -126,7 +126,6 @@ def test_warps() -> None:
     require_as_oracle(6, 1, backend=InterpretedGpu())
 
 
-@pytest.mark.slow
 def test_debug_mode() -> None:
     require_as_oracle(30, 2, backend="cpu", debug=True)
 

@@ -158,12 +158,20 @@ def test_calls_have_several_classes_to_choose_from() -> None:
         assert all(cls.__name__ in text for cls in (AnchorNode, PulledNode, FreeNode))
 
 
-@pytest.mark.slow
-def test_debug_mode_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("size", "max_force", "steps"),
+    [(60, 0.01, 2), pytest.param(400, None, 10, marks=pytest.mark.slow)],
+)
+def test_debug_mode_finds_nothing(
+    monkeypatch: pytest.MonkeyPatch, size: int, max_force: float | None, steps: int
+) -> None:
     monkeypatch.setenv("SHAREDOA_DEBUG", "1")
-    structure = generated_structure(400)
+    structure = generated_structure(size)
+    if max_force is not None:  # nearly all springs break and are repaired
+        weak = np.full_like(structure.max_force, max_force)
+        structure = dataclasses.replace(structure, max_force=weak)
     with simulation(structure, mode="coal", natural=True, repair=True) as running:
-        counts = advance_to(running, 10)
+        counts = advance_to(running, steps)
         require_invariants(running, structure)
     assert counts["repaired"] > 0
 

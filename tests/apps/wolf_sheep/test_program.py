@@ -79,9 +79,11 @@ def test_warps() -> None:
     require_as_oracle(9, 8, 2, backend=InterpretedGpu())
 
 
-@pytest.mark.slow
-def test_debug_mode() -> None:
-    require_as_oracle(16, 15, 12, backend="cpu", debug=True)
+@pytest.mark.parametrize(
+    ("width", "height", "steps"), [(10, 9, 8), pytest.param(16, 15, 12, marks=pytest.mark.slow)]
+)
+def test_debug_mode(width: int, height: int, steps: int) -> None:
+    require_as_oracle(width, height, steps, backend="cpu", debug=True)
 
 
 @pytest.mark.gpu
