@@ -83,8 +83,7 @@ class RegionIndex:
             region, slot = self.locate(address)
         except HeapError:
             return False
-        is_new = region.freed_after(slice(slot, slot + 1, 1), deletions)[0]
-        return bool(region.live[slot]) and not is_new
+        return bool(region.live[slot]) and not region.is_freed_after(slot, deletions)
 
     def class_of(self, address: int) -> ClassType:
         return self.locate_live(address)[0].cls
@@ -130,7 +129,7 @@ class RegionIndex:
         where = "element 0: "
         if address:
             region, slot = self.locate(address, where)
-            if region.freed_after(slice(slot, slot + 1, 1), deletions)[0]:
+            if region.is_freed_after(slot, deletions):
                 raise freed_reference(address, region.cls, where)
 
     def has_deleted(self, cls: ClassType, deletions: int) -> bool:

@@ -383,6 +383,11 @@ class Region:
         later: np.ndarray[Any, np.dtype[np.bool_]] = self._freed[slots] > deletions
         return later
 
+    def is_freed_after(self, slot: int, deletions: int) -> bool:
+        """``freed_after`` of one slot."""
+        freed = self._freed
+        return self._born > deletions or (freed is not None and bool(freed[slot] > deletions))
+
     def become_grave(self) -> None:
         """No object will ever live here, and all that lead here were deleted."""
         self.is_grave, self._born = True, _NEVER

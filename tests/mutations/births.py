@@ -495,7 +495,8 @@ MUTATIONS = (
     ),
     Mutation(
         "who got the place of a deleted object is that", "sharedoa/heap/region_index.py",
-        "return bool(region.live[slot]) and not is_new", "return bool(region.live[slot])",
+        "return bool(region.live[slot]) and not region.is_freed_after(slot, deletions)",
+        "return bool(region.live[slot])",
         "a proxy of what a captured run has ended is that of what it made there",
         _PROXIES,
     ),
