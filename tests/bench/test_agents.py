@@ -123,6 +123,7 @@ def test_mesa_counts_alike():
             assert mesa["counts"][what] == pytest.approx(ours["counts"][what], rel=0.3)
 
 
+@pytest.mark.slow  # three processes
 def test_whole_runs_with_an_empty_and_a_filled_cache(tmp_path, monkeypatch):
     arguments = ["programs", "--whole-runs", "--programs", "wator", "--backend", "cpu"]
     monkeypatch.setattr(sys, "argv", [*arguments, "--out", str(tmp_path)])

@@ -128,7 +128,7 @@ def piece_beside_its_array() -> None:
     check_equal(out.numpy(), [10])
 
 
-@case(sample=True)
+@case()
 def object_passed_twice() -> None:
     """One object as two parameters."""
 
@@ -256,7 +256,7 @@ def view_with_an_object_twice() -> None:
         check_equal(many.x.numpy(), expected, f"fields after {indices}")
 
 
-@case(sample=True)
+@case()
 def values_for_an_object_twice() -> None:
     """A value each for a selection with an object twice: the last one stays, as in NumPy."""
     for indices in ([0, 2, 0, 3], [0, 0, 1, 1], [3, 2, 1, 3]):
@@ -317,7 +317,7 @@ def two_heaps_in_one_launch() -> None:
             copy[4](mine, other)
 
 
-@case(sample=True)
+@case()
 def object_of_another_heap() -> None:
     """An object of one heap is stored in another: by assignment, in an array, as an argument."""
 

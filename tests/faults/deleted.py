@@ -364,7 +364,7 @@ def in_a_population() -> None:
     check_equal(population.twice().numpy(), [8] * 3)
 
 
-@case(sample=True)
+@case()
 def of_another_heap() -> None:
     """Objects of one heap are deleted from another."""
     a = oa.new(A, x=1)

@@ -432,7 +432,7 @@ def method_on_the_host() -> None:
         oa.new(Node).following()
 
 
-@case(sample=True)
+@case()
 def field_of_an_array_with_one() -> None:
     """``objects.field`` where an object is None."""
     many = nodes()
@@ -444,7 +444,7 @@ def field_of_an_array_with_one() -> None:
     still_works()
 
 
-@case(sample=True)
+@case()
 def to_be_deleted() -> None:
     """``oa.delete`` of an array with None in it, and of None itself."""
     many = nodes()
