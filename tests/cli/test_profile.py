@@ -109,11 +109,7 @@ def rows_of(output: str) -> dict[tuple[str, str], list[str]]:
 
 @pytest.mark.parametrize(
     "backend",
-    [
-        "cpu",
-        pytest.param("python", marks=pytest.mark.slow),
-        pytest.param("cuda", marks=pytest.mark.gpu),
-    ],
+    ["cpu", "python", pytest.param("cuda", marks=pytest.mark.gpu)],
 )
 def test_a_script_and_its_trace(tmp_path, backend):
     ending = 'sys.exit("no good" if numbers[99] else 3)\n'

@@ -117,6 +117,19 @@ def on_device(request: pytest.FixtureRequest, device: Any) -> Iterator[oa.Heap]:
         yield heap
 
 
+def test_what_is_cleared(on_device: oa.Heap) -> None:
+    """Up to its last byte, and no further."""
+    array = oa.array(i8, np.full(1000, 7))
+    address = array.__array_interface__["data"][0]
+    transfer = on_device.backend.transfer
+    assert transfer.ready()
+    for start, end in ((8, 16), (64, 576), (600, 1000)):
+        transfer.clear(address + start, address + end)
+        values = np.array(array)
+        assert not values[start:end].any() and values[start - 1] == 7
+        assert end == 1000 or values[end] == 7
+
+
 class by_host:
     """Within it the host does everything."""
 

@@ -69,6 +69,19 @@ MUTATIONS = (
         ("tests/runtime/test_random_numbers.py::test_one_number_and_arrays_of_them",),
     ),
     Mutation(
+        "a device clears all but the last word", "sharedoa/backends/bulk_transfer.py",
+        "self._number((end - start) // 8, 8", "self._number((end - start) // 8 - 1, 8",
+        "new arrays on a GPU end with what was there before",
+        ("tests/heap/test_transfer.py::test_what_is_cleared",),
+    ),
+    Mutation(
+        "a profile of CPython counts launches as threads", "sharedoa/runtime/profile.py",
+        "profile.timed(profile.row_of(program), math.prod(geometry.threads), work)",
+        "profile.timed(profile.row_of(program), 1, work)",
+        "sharedoa profile shows one thread of each kernel on the python backend",
+        ("tests/cli/test_profile.py::test_a_script_and_its_trace",),
+    ),
+    Mutation(
         "NumPy warns of a masked power", "sharedoa/heap/numpy_like.py",
         '"out": None, "where"', '"where"',
         "users read that memory is not initialised, which is masked",
