@@ -9,7 +9,7 @@ import pytest
 from dispatch.mode import MODES
 
 from ...modes import half_of
-from ..effort import EXAMPLES
+from ..effort import EXAMPLES, IS_THOROUGH
 from .agreement import made, play
 from .features import ALL, MENDED
 from .operations import Call, Launch
@@ -35,7 +35,7 @@ def test_on_proxies(tmp_path: Path, number: int) -> None:
     agree(tmp_path, _PYTHON + number, "python")
 
 
-@pytest.mark.parametrize("number", range(2 * EXAMPLES))
+@pytest.mark.parametrize("number", range((4 if IS_THOROUGH else 2) * EXAMPLES))
 def test_in_the_interpreter(tmp_path: Path, number: int) -> None:
     agree(tmp_path, _INTERPRETED + number, "interpreted")
 
