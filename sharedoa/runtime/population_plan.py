@@ -22,11 +22,10 @@ from ..heap.living import births_by_class
 from ..heap.population import Population
 from ..ir.births import Births
 from ..model.classes import ClassType, Method
-from .chained_methods import overriding
 from .launch import Program
 from .populations import classes_below, turns_in
 from .vectorised import planned_launches, receiver_programs
-from .vectorised_code import CallForm, call_program
+from .vectorised_code import CallForm, as_now, call_program
 
 if TYPE_CHECKING:
     from dispatch.mode import Mode
@@ -281,9 +280,7 @@ def _of_call(
         return [Planned(program, births, call.given, tuple(concrete))]
     found = []
     for each in concrete:
-        own = overriding(method, each)
-        assert own is not None
-        program = call_program(each, ((each, own),), counted)
+        program = call_program(each, ((each, as_now(each, method)),), counted)
         found.append(Planned(program, program.uses().births, call.given, (each,)))
     return found
 
@@ -305,8 +302,7 @@ def _of_settled(heap: Heap, call: PopulationCall, concrete: Sequence[ClassType])
         raise CannotPlanError  # all are to see who lived before any of them was called
     found = []
     for cls in concrete:
-        own = overriding(call.method, cls)
-        assert own is not None
+        own = as_now(cls, call.method)
         program = call_program(cls, ((cls, own),), CallForm(_none_each(call), exact=True))
         objects = heap.objects_of(cls)
         arguments = objects, *call.given

@@ -57,7 +57,7 @@ from .stretches import (
     share_out,
     takes_groups,
 )
-from .vectorised_code import CallForm, call_arguments, call_program
+from .vectorised_code import CallForm, as_now, call_arguments, call_program
 
 
 def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...]) -> Any:
@@ -301,12 +301,11 @@ def receiver_programs(
     objects: Population, method: Method, classes: Iterable[ClassType]
 ) -> Iterator[Program]:
     """What calls ``method`` on objects of exactly each of these classes below that of ``objects``:
-    a kernel whose parameters are the objects, then the method's."""
+    a kernel whose parameters are the objects, then the method's. Raises ClassError if that has been
+    replaced by one with other types."""
     form = CallForm((False,) * len(method.signature.types), exact=True)
     for cls in classes:
-        own = overriding(method, cls)
-        assert own is not None
-        yield call_program(cls, ((cls, own),), form)
+        yield call_program(cls, ((cls, as_now(cls, method)),), form)
 
 
 def _launch_of_list(

@@ -69,14 +69,14 @@ def call_program(
         Source(
             name,
             signature,
-            lambda: _Kernel(name, [(c, _as_now(c, m)) for c, m in methods], signature, form).made(),
+            lambda: _Kernel(name, [(c, as_now(c, m)) for c, m in methods], signature, form).made(),
             _in_cpython(methods, form),
             uses_barrier=False,
             receivers=len(methods),
             are_exact=form.exact,
             calls_all=not (form.exact or form.counted),
             add_to=lambda builder, symbol: _Kernel(
-                name, [(c, _as_now(c, m)) for c, m in methods], signature, form, builder
+                name, [(c, as_now(c, m)) for c, m in methods], signature, form, builder
             ).add_to(symbol),
             origin=method.function,
         )
@@ -173,7 +173,7 @@ def _in_cpython(methods: tuple[tuple[ClassType, Method], ...], form: CallForm) -
     return run
 
 
-def _as_now(cls: ClassType, method: Method) -> Method:
+def as_now(cls: ClassType, method: Method) -> Method:
     """What ``method`` is now; a call that was captured may be of one that was replaced since."""
     found, types = overriding(method, cls), _types(method)
     if found is None or _types(found) != types:

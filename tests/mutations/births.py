@@ -46,6 +46,13 @@ _AMID = ("tests/runtime/test_population_room.py::test_runs_that_report_amid_foll
 
 MUTATIONS = (
     Mutation(
+        "methods of captured calls whatever their types are now",
+        "sharedoa/runtime/vectorised_code.py",
+        "if found is None or _types(found) != types:", "if found is None:",
+        "a step fails with a ValueError of ours, or calls with other arguments",
+        (f"{_SEQUENCES[0]}::test_a_method_that_gets_other_types_is_told",),
+    ),
+    Mutation(
         "references to regions that went with their objects", _MOVING,
         "        left = placement.places_left()\n", "",
         "they stay, and lead to others that get the memory after oa.compact", _LEFT,

@@ -357,6 +357,33 @@ def test_a_method_that_comes_to_make_objects_is_captured_again() -> None:
         assert oa.all(Other).number.numpy().tolist() == [3, 3]
 
 
+@pytest.mark.parametrize("births", [False, True])
+def test_a_method_that_gets_other_types_is_told(births: bool) -> None:
+    """By the first run that finds it, and once more by the next one."""
+
+    class Thing(oa.Object):
+        number: i64
+
+        def act(self) -> None:
+            if births and self.number == 2:
+                oa.new(Thing, number=7)
+            self.number += 1
+
+    def act(self: Any, by: i64) -> None:
+        self.number += by
+
+    with oa.Heap(backend=PretendDevice(1 << 16)) as heap:
+        things = heap.new(Thing, 3, number=1)
+        with oa.capture() as step:
+            oa.all(Thing).act()
+        step.run()
+        Thing.act = act  # type: ignore[method-assign, assignment]
+        for _ in range(2):
+            with pytest.raises(oa.ClassError, match="is gone or has other types"):
+                step.run()
+        assert things.number.numpy().tolist() == [2, 2, 2]
+
+
 _by = 1
 
 
