@@ -12,12 +12,9 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextvars import Context, copy_context
-from functools import cache
-from pathlib import Path
 
 from dispatch.dataclass import dataclass
 
@@ -30,7 +27,7 @@ from ..model.layout import Layout
 from ..sampling import Costs, Group
 from . import background, code_cache, knobs
 from .code_cache import digest_of, entry
-from .code_cache.descriptions import compiler_version
+from .code_cache.descriptions import version_with
 
 KEEPS = True
 """Not in tests, which count looks."""
@@ -170,14 +167,5 @@ def _stored(uses: Uses, now: Circumstances) -> Look | None:
 
 
 def _key(text: str, then: Circumstances) -> bytes:
-    return entry.join(part.encode() for part in (NAME, _version(), repr(then), text))
-
-
-@cache
-def _version() -> str:
-    """Of all that a look goes by."""
-    digest = hashlib.sha256(compiler_version().encode())
-    (folder,) = sampling.__path__
-    for path in [*sorted(Path(folder).glob("*.py")), Path(__file__)]:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+    version = version_with(*sampling.__path__, __file__)
+    return entry.join(part.encode() for part in (NAME, version, repr(then), text))

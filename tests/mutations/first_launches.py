@@ -152,7 +152,7 @@ MUTATIONS = (
     ),
     Mutation(
         "own kernels of another version", "sharedoa/runtime/code_cache/own_code.py",
-        "(_NAME, _version(), *made_for", "(_NAME, *made_for",
+        "(_NAME, version, *made_for", "(_NAME, *made_for",
         "a new version runs the kernels of the one before", _OWN,
     ),
     Mutation(

@@ -95,7 +95,7 @@ def test_the_text_of_an_own_kernel_is_not_made_again(folder, monkeypatch):
     monkeypatch.setattr(OwnKernel, "ir_text", writing)
     monkeypatch.setattr(HostTarget, "compile", compiling)
     assert load() == load() == (1, 1)
-    monkeypatch.setattr(own_code, "_version", lambda: "of other sources")
+    monkeypatch.setattr(own_code, "version_with", lambda *others: "of other sources")
     assert load() == load() == (2, 1)
     code = max(folder.rglob("*.code"), key=lambda path: path.stat().st_size)
     code.unlink()

@@ -146,6 +146,16 @@ def compiler_version() -> str:
     return f"{digest.hexdigest()} llvmlite {llvmlite.__version__}"
 
 
+@cache
+def version_with(*others: str) -> str:
+    """The same with the sources in folders, and files, that are not among them."""
+    digest = hashlib.sha256(compiler_version().encode())
+    for place in map(Path, others):
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def _sources() -> Iterator[Path]:
     for package in (dispatch, ptxpass.ir, ir, codegen, model, targets):
         (folder,) = package.__path__

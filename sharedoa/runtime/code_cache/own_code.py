@@ -7,16 +7,13 @@ with ``descriptions``, an entry says which entry has the code; that is kept by i
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
 
 from ... import backends, heap
 from ...targets.base import Stages, Target
 from .. import knobs
 from . import compiled, digest_of, entry, key_of, open_folder, stored
-from .descriptions import compiler_version
+from .descriptions import version_with
 
 _STAGE = "code"
 _NAME = "own kernel"
@@ -47,15 +44,5 @@ def _key(target: Target, symbol: str) -> bytes:
     width = 1 if target.warp is None else target.warp.width
     made_for = kind.__module__, kind.__qualname__, target.name, target.fingerprint
     threads = f"device {target.is_device} warp {width}"
-    return entry.join(part.encode() for part in (_NAME, _version(), *made_for, threads, symbol))
-
-
-@cache
-def _version() -> str:
-    """Of all that a text is made by."""
-    digest = hashlib.sha256(compiler_version().encode())
-    for package in (backends, heap):
-        (folder,) = package.__path__
-        for path in sorted(Path(folder).rglob("*.py")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+    version = version_with(*backends.__path__, *heap.__path__)
+    return entry.join(part.encode() for part in (_NAME, version, *made_for, threads, symbol))
