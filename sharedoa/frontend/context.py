@@ -2,13 +2,15 @@
 
 Variables have one type each. It is found by translating the body until nothing changes: an
 assignment joins its value's type into the variable's, and a wider type starts another round.
+Where that type has too few bits for an integer of Python's own that is assigned, the variable
+becomes such an integer itself, and types are found anew (``widen``).
 """
 
 from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dispatch.dataclass import dataclass, field
@@ -16,7 +18,7 @@ from dispatch.dataclass import dataclass, field
 from ..errors import ClassError, Diagnostic
 from ..model.classes import ClassType, Signature, common_base
 from ..model.declared_locals import declarations, declared_type
-from ..model.scalars import ScalarType, join
+from ..model.scalars import ScalarType, join, u64, weak_int
 from ..model.types import NullType, ReferenceType, TupleType, Type
 from . import tree
 from .names import NameScope
@@ -61,14 +63,29 @@ class Context:
         self.statics = statics or {}
         self.parameters = {variable.name: variable for variable in parameters}
         self.local_names = assigned_names(source.definition.body) | set(self.parameters)
-        self.types: dict[str, Type] = {v.name: v.type for v in parameters}
         self.declared = self._declared(function)
-        self.nonnegative = dict.fromkeys(self.parameters, False)
+        #: Variables, and expressions that have one of several values, that are integers of Python's
+        #: own although some of their values have fewer bits.
+        self.widened: set[Hashable] = set()
+        self._begin_types()
         self.begin_round()
+
+    def _begin_types(self) -> None:
+        self.types: dict[str, Type] = {
+            name: weak_int if name in self.widened else parameter.type
+            for name, parameter in self.parameters.items()
+        }
+        self.nonnegative = dict.fromkeys(self.parameters, False)
 
     def begin_round(self) -> None:
         """Forget what belongs to one pass over the body; keep the types found so far."""
-        self.variables: dict[str, tree.Variable] = dict(self.parameters)
+        self.variables: dict[str, tree.Variable] = {  # a widened parameter is copied to another one
+            name: parameter
+            for name, parameter in self.parameters.items()
+            if name not in self.widened
+        }
+        #: What is to be widened, should the types stay as they are.
+        self._too_narrow: set[Hashable] = set()
         self.diagnostics: list[Diagnostic] = []
         self.assigned: set[str] | None = set(self.parameters)
         self.narrowed: dict[str, ClassType] = {}
@@ -127,12 +144,37 @@ class Context:
         variables that only now have types."""
         return not self.changed and not (self.diagnostics and self.found_types)
 
-    def give_type(self, name: str, type: Type, node: ast.AST, nonnegative: bool) -> tree.Variable:
-        """Join ``type`` into the variable's, unless it is declared; a change asks for another
-        round."""
-        known, declared = self.types.get(name), self.declared.get(name)
+    def widen(self) -> bool:
+        """Whether something was too narrow, so that types are to be found anew."""
+        found = self._too_narrow - self.widened
+        if self.diagnostics or not found:
+            return False
+        self.widened |= found
+        self._begin_types()
+        return True
+
+    def wider(self, what: Hashable, type: Type, node: ast.AST, name: str) -> Type:
+        """The type of ``what`` has been given integers for which ``type`` has too few bits."""
+        if not isinstance(type, ScalarType) or type == u64:
+            self.reject(
+                node,
+                f"{name} is {type!r}, which does not hold every int that it is given",
+                "convert explicitly, so that all have one type",
+            )
+        self._too_narrow.add(what)
+        return weak_int if what in self.widened else type
+
+    def give_type(
+        self, name: str, value: tree.Expression, node: ast.AST, nonnegative: bool
+    ) -> tree.Variable:
+        """Join the type of ``value`` into the variable's, unless it is declared; a change asks for
+        another round."""
+        type, known, declared = value.type, self.types.get(name), self.declared.get(name)
+        is_declared = declared is not None and not isinstance(declared, ClassError)
         if declared is not None and not isinstance(declared, ClassError):
             type, nonnegative = declared, nonnegative and declared == type
+        elif name in self.widened and isinstance(type, ScalarType) and type.is_integer:
+            type = weak_int
         if known is None:
             self.types[name] = type
             self.nonnegative[name] = nonnegative
@@ -154,6 +196,8 @@ class Context:
             if before and not nonnegative:
                 self.changed = True
             self.nonnegative[name] = before and nonnegative
+        if not is_declared and may_wrap(value, self.types[name], nonnegative):
+            self.wider(name, self.types[name], node, shown(name))
         self.poisoned.discard(name)
         return self.variable(name)
 
@@ -213,6 +257,25 @@ def join_types(left: Type, right: Type) -> Type | None:
         found = [item for item in items if item is not None]
         return TupleType(tuple(found)) if len(found) == len(items) else None
     return None
+
+
+def may_wrap(value: tree.Expression, type: Type, nonnegative: bool) -> bool:
+    """Whether ``value``, or an item of it, is an integer of Python's own that may be another one in
+    ``type``. Constants are not: those that do not fit are refused."""
+    if isinstance(type, TupleType) and isinstance(value.type, TupleType):
+        items = (
+            value.items
+            if isinstance(value, tree.MakeTuple)
+            else [
+                tree.TupleItem(item, value.location, value, place)
+                for place, item in enumerate(value.type.items)
+            ]
+        )
+        return any(may_wrap(a, b, False) for a, b in zip(items, type.items, strict=True))
+    is_own = value.type == weak_int and not isinstance(value, tree.Constant)
+    if not is_own or not isinstance(type, ScalarType) or not type.is_integer:
+        return False
+    return type.bits < weak_int.bits or (type == u64 and not nonnegative)
 
 
 _Comprehension = (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)

@@ -218,10 +218,12 @@ def range_arguments(context: Context, node: ast.Call) -> list[tree.Expression]:
 
 
 def counted(context: Context, node: ast.Call) -> tuple[list[tree.Expression], list[tree.Statement]]:
-    """Start, stop and step of a loop over ``range(...)``, and what computes them. Where a bound is
-    a ``u64`` that a loop cannot count to, which has 64 bits with a sign, that fails."""
+    """Start, stop and step of a loop over ``range(...)``, and what computes them. A step of 0
+    fails, and a bound that is a ``u64`` to which a loop, which has 64 bits with a sign, cannot
+    count."""
     bounds, before = range_arguments(context, node), list[tree.Statement]()
-    if not any(map(unsigned_bound, bounds)):
+    may_stand = not isinstance(bounds[2], (tree.Constant, tree.GridSize))
+    if not may_stand and not any(map(unsigned_bound, bounds)):
         return bounds, before
     for place, bound in enumerate(bounds):
         unsigned = unsigned_bound(bound)
@@ -231,6 +233,10 @@ def counted(context: Context, node: ast.Call) -> tuple[list[tree.Expression], li
             fits = compare(context, "le", held, most, node)
             before.append(tree.Assert(bound.location, fits, "bounds of range are below 2**63"))
             bounds[place] = as_index(context, held, node, "the bound")
+    if may_stand:
+        zero = constant(0, weak_int, bounds[2].location)
+        moves = compare(context, "ne", bounds[2], zero, node)
+        before.append(tree.Assert(bounds[2].location, moves, "the step of range is not 0"))
     return bounds, before
 
 

@@ -14,14 +14,14 @@ from ..model import intrinsics
 from ..model.array2_type import ROWS, Array2Type
 from ..model.classes import ClassType
 from ..model.extent import EXTENT
-from ..model.scalars import ScalarType, boolean, f64, i64, weak_float, weak_int
-from ..model.types import ArrayType, ListType, ReferenceType, TupleType, ValueType
+from ..model.scalars import ScalarType, boolean, f64, u64, weak_float, weak_int
+from ..model.types import ArrayType, ListType, ReferenceType, TupleType, Type, ValueType
 from . import tree
 from .atomics import atomic
 from .conditions import type_test
 from .constant_tables import length_of, row_of
-from .context import Context
-from .conversions import coerce, constant, convert_scalar, truth
+from .context import Context, may_wrap
+from .conversions import coerce, constant, convert_scalar, is_nonnegative, truth
 from .expressions import expression, static_value, translate
 from .extents import index3, size3
 from .folds import extreme, quantified, total
@@ -195,10 +195,9 @@ def _extreme(operator: tree.CompareOperator) -> Handler:
             context.reject(
                 node, "min and max take values, or what has some", "write min(a, b) or min(array)"
             )
-        type, _ = unify(context, values, node, "min or max")  # refuses what is no one type
+        best, type = values[0], values[0].type
         if isinstance(type, ValueType) and "minimum" in type.methods:
             context.reject(node, f"{type!r} has no order", "oa.min and oa.max go by component")
-        best = values[0]
         for value in values[1:]:
             best = _better(context, operator, best, value, node)
         return best
@@ -215,21 +214,20 @@ def _better(
 ) -> tree.Expression:
     """``value`` where it compares so with ``best``, which wins among equals, as in Python."""
     location = context.locate(node)
-    type, converted = unify(context, [best, value], node, "min or max")
-    is_narrower = isinstance(type, ScalarType) and type.is_integer and type != i64
-    given = [
-        # An int of Python's own is compared as it is: in a narrower type it may be another number.
-        raw if is_narrower and raw.type == weak_int and not isinstance(raw, tree.Constant) else same
-        for raw, same in zip((best, value), converted, strict=True)
-    ]
+    given = [best, value]
+    is_mixed = {each.type for each in given} == {u64, weak_int}
+    if is_mixed and any(may_wrap(each, u64, is_nonnegative(context, each)) for each in given):
+        # The greater one is not negative, and the other one no greater than an int.
+        type: Type = u64 if operator == "gt" else weak_int
+    else:
+        type, given = unify(context, given, node, "min or max")
     first, second = (context.temporary(each.type) for each in given)
     a, b = (tree.Local(each.type, location, each) for each in (first, second))
     test = compare(context, operator, b, a, node)
     chosen, other = (coerce(context, each, type, node, "min or max") for each in (b, a))
     choice = tree.Conditional(type, location, test, chosen, other)
-    return tree.Let(
-        type, location, first, given[0], tree.Let(type, location, second, given[1], choice)
-    )
+    inner = tree.Let(type, location, second, given[1], choice)
+    return tree.Let(type, location, first, given[0], inner)
 
 
 def _len(context: Context, node: ast.Call) -> tree.Expression:

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 from ..model.scalars import ScalarType, boolean, f64, i64, promote, u64, weak_float, weak_int
 from ..model.types import NullType, ReferenceType, Type
 from . import tree
-from .context import Context, join_types
-from .conversions import coerce, constant, convert_scalar, weak_to_typed
+from .context import Context, join_types, may_wrap
+from .conversions import coerce, constant, convert_scalar, is_nonnegative, weak_to_typed
 
 BINARY: dict[type[ast.operator], tuple[tree.BinaryOperator, str, str]] = {
     ast.Add: ("add", "+", "add"),
@@ -379,4 +379,6 @@ def unify(
                 "convert so that both have one type",
             )
         joined = found
+    if any(may_wrap(value, joined, is_nonnegative(context, value)) for value in values):
+        joined = context.wider((context.locate(node), what), joined, node, what)
     return joined, [coerce(context, value, joined, node, what) for value in values]

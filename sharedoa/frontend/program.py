@@ -18,6 +18,7 @@ from ..model.annotations import refuse_list
 from ..model.classes import ClassType, Method, Signature
 from ..model.functions import DeviceFunction
 from ..model.members import called_by_cpython
+from ..model.scalars import weak_int
 from ..model.signatures import resolve_signature, scope_of
 from ..model.structs import method_signature
 from ..model.types import VOID, ReferenceType, Type, ValueType
@@ -279,6 +280,19 @@ def too_deep(whose: str, location: Location) -> CompileError:
 
 def _settled_body(context: Context) -> list[tree.Statement]:
     """The body of a function, translated until its variables' types change no more."""
+    body = _body_of_settled_types(context)
+    while context.widen():
+        body = _body_of_settled_types(context)
+    location, begin = context.locate(context.source.definition), list[tree.Statement]()
+    for name, parameter in context.parameters.items():
+        if name in context.widened:
+            value = tree.Local(parameter.type, location, parameter)
+            wide = tree.Convert(weak_int, location, value)
+            begin.append(tree.Assign(location, context.variable(name), wide))
+    return begin + body
+
+
+def _body_of_settled_types(context: Context) -> list[tree.Statement]:
     source = context.source
     for _ in range(_ROUNDS_PER_VARIABLE * (1 + len(context.local_names))):
         context.begin_round()

@@ -104,7 +104,7 @@ def assign_to(
             context.reject(node, "this call gives no value", "call it as a statement")
         if target.id in context.tiles:
             context.reject(node, f"{target.id} is shared memory", "give the variable another name")
-        variable = context.give_type(target.id, value.type, node, is_nonnegative(context, value))
+        variable = context.give_type(target.id, value, node, is_nonnegative(context, value))
         context.mark_assigned(target.id)
         stored = coerce(context, value, variable.type, node, target.id)
         return [tree.Assign(location, variable, stored)]
@@ -343,7 +343,8 @@ def _for_range(context: Context, node: ast.For) -> list[tree.Statement]:
     nonnegative = counts_up and is_nonnegative(context, start)
 
     def begin() -> list[tree.Statement]:
-        context.give_type(name, weak_int, node, nonnegative)
+        number = tree.Local(weak_int, location, context.temporary(weak_int))
+        context.give_type(name, number, node, nonnegative)
         context.mark_assigned(name)
         return []
 

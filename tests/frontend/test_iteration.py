@@ -188,3 +188,25 @@ def test_loops_that_64_bits_with_a_sign_do_not_count(debug: bool) -> None:
             count_far[1](begin, end, found, debug=debug)
             with pytest.raises(oa.DeviceError, match=r"bounds of range are below 2\*\*63"):
                 oa.synchronize()
+
+
+@oa.kernel
+def count_by(step: oa.Array[i32], found: oa.Array[i32]) -> None:
+    t = oa.grid(1)
+    for k in range(3 * step[t], 7, step[t]):
+        found[0] += k
+    for k, i in enumerate(range(7, 3, -step[t])):
+        found[0] += 100 * k + i
+    for k in range(t, len(found), oa.gridsize(1)):
+        found[k] += 1
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_step_of_0_fails_as_in_cpython(debug: bool) -> None:
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        found = oa.zeros(2, i32)
+        count_by[1](oa.array(i32, [2]), found, debug=debug)
+        assert list(found) == [6 + 107 + 5 + 1, 1]
+        count_by[1](oa.array(i32, [0]), found, debug=debug)
+        with pytest.raises(oa.DeviceError, match=r"the step of range is not 0"):
+            oa.synchronize()

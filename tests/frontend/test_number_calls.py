@@ -83,3 +83,23 @@ def test_an_int_that_the_other_type_does_not_hold_is_compared_as_it_is() -> None
             extremes[4](levels, oa.array(u64, [5, 2**40, 0, 80]), out)
             found.append(out.numpy().tolist())
     assert found[0] == found[1]
+
+
+@oa.kernel
+def beside_counts(counts: oa.Array[u64], out: oa.Array[f64]) -> None:
+    n = 0
+    for count in counts:
+        for k in range(-2, 2):
+            out[n] = min(count, k) * 1.0
+            out[n + 1] = max(k, count, k + 5) * 1.0
+            n += 2
+
+
+def test_the_lesser_and_the_greater_one_of_a_count_and_an_int() -> None:
+    found = []
+    for backend in ("python", "cpu"):
+        with oa.Heap(backend=backend, capacity="16MiB"):
+            out = oa.zeros(24, f64)
+            beside_counts[1](oa.array(u64, [0, 1, 2**64 - 1]), out)
+            found.append(out.numpy().tolist())
+    assert found[0] == found[1] and min(found[0]) == -2 and max(found[0]) == 2.0**64

@@ -3,6 +3,7 @@
 from .mutation import Mutation
 
 _CHANGED = "sharedoa/frontend/changed_methods.py"
+_CONTEXT = "sharedoa/frontend/context.py"
 _DEPENDENCIES = "sharedoa/frontend/dependencies.py"
 
 MUTATIONS = (
@@ -37,17 +38,29 @@ MUTATIONS = (
         "{n:+} of a u32 has no sign", ("tests/runtime/test_saying.py::test_prints",),
     ),
     Mutation(
-        "min and max compare what is converted", "sharedoa/frontend/library.py",
-        "raw if is_narrower and raw.type == weak_int", "raw if False and raw.type == weak_int",
-        "min(n, k) of a u8 is 44 where k is 300",
-        ("tests/frontend/test_number_calls.py"
-         "::test_an_int_that_the_other_type_does_not_hold_is_compared_as_it_is",),
+        "variables have as few bits as some of their values", _CONTEXT,
+        "return type.bits < weak_int.bits or (", "return (",
+        "n = levels[i] of u8 and then n = k * 100 is 44 where k is 3",
+        ("tests/frontend/test_widening.py::test_as_in_cpython",),
     ),
     Mutation(
-        "min of an i64 and an int is none of one type", "sharedoa/frontend/library.py",
-        " and type.is_integer and type != i64", " and type.is_integer",
-        "threads share no loop that carries such a minimum",
-        ("tests/codegen/test_shared_loops.py::test_ranges_of_64_bits",),
+        "u64 holds what is negative", _CONTEXT,
+        " or (type == u64 and not nonnegative)", "",
+        "a variable that is a u64 in one place and -1 in another is 2**64 - 1",
+        ("tests/frontend/test_widening.py::test_what_no_type_holds_is_refused",),
+    ),
+    Mutation(
+        "items of tuples have as few bits as some of their values", _CONTEXT,
+        "return any(may_wrap(a, b, False)", "return False and any(may_wrap(a, b, False)",
+        "an item of a variable tuple wraps in silence",
+        ("tests/frontend/test_widening.py::test_what_no_type_holds_is_refused",),
+    ),
+    Mutation(
+        "the lesser of a u64 and an int is a u64", "sharedoa/frontend/library.py",
+        'type: Type = u64 if operator == "gt" else weak_int', "type: Type = u64",
+        "min(count, -1) is 2**64 - 1",
+        ("tests/frontend/test_number_calls.py"
+         "::test_the_lesser_and_the_greater_one_of_a_count_and_an_int",),
     ),
     Mutation(
         "numbers beyond 64 bits with a sign are in no range", "sharedoa/frontend/comparisons.py",
@@ -56,8 +69,15 @@ MUTATIONS = (
         ("tests/frontend/test_iteration.py::test_ranges_that_64_bits_with_a_sign_do_not_hold",),
     ),
     Mutation(
+        "loops with a step of 0 have no rounds", "sharedoa/frontend/iteration.py",
+        "may_stand = not isinstance(bounds[2], (tree.Constant, tree.GridSize))",
+        "may_stand = False",
+        "for k in range(a, b, step[i]) does nothing where CPython fails",
+        ("tests/frontend/test_iteration.py::test_a_step_of_0_fails_as_in_cpython",),
+    ),
+    Mutation(
         "loops count to bounds that are no i64", "sharedoa/frontend/iteration.py",
-        "if not any(map(unsigned_bound, bounds)):", "if True:",
+        "if not may_stand and not any(map(unsigned_bound, bounds)):", "if True:",
         "for i in range(n) does nothing where n is a u64 from 2**63 on, and CPython counts",
         ("tests/frontend/test_iteration.py::test_loops_that_64_bits_with_a_sign_do_not_count",),
     ),
