@@ -141,7 +141,7 @@ class CodeDependency:
         return self.function.__code__ is self.code
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class GradientDependency:
     """The way back that a function was given, or None."""
 

@@ -18,6 +18,7 @@ from .context import Context
 from .conversions import coerce, constant_of
 from .dependencies import InitialiserDependency
 from .expressions import expression, static_value
+from .kept_translations import noted
 from .library import NAMED
 from .source import source_of
 
@@ -112,6 +113,7 @@ def _initialised(
     return wrap(tree.DirectCall(ReferenceType(cls), here, symbol, [*arguments, new]))
 
 
+@noted
 def _constructor(program: ProgramBuilder, cls: ClassType, initialiser: Method) -> str:
     """The symbol of a function that runs ``__init__`` of ``cls`` on its last argument, unless that
     is null, as there was no room, and returns it."""

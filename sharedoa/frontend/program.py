@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import sys
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -41,6 +42,7 @@ from .dependencies import (
     SubclassDependency,
 )
 from .extents import within_extent
+from .kept_translations import Asked, Kept, Translations, noted
 from .list_lifetimes import check_lists
 from .names import is_ours
 from .operands import Static
@@ -86,7 +88,7 @@ class Translation:
         return True
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Task:
     """A function that is called somewhere and has yet to be translated."""
 
@@ -115,9 +117,13 @@ class ProgramBuilder:
         #: By symbol of a function, that of the way back that it was given.
         self.gradients: dict[str, str] = {}
         self._symbols: dict[Any, str] = {}
-        self._subclasses: set[ClassType] = set()
-        self._pending: list[_Task] = []
+        self._subclasses: dict[ClassType, SubclassDependency] = {}
+        self._holding: dict[Dependency, bool] = {}
+        #: What the translation at hand has asked so far.
+        self.asked: list[Asked] = []
+        self._pending: list[tuple[_Task, Translations]] = []
 
+    @noted
     def require_method(self, method: Method, cls: ClassType | None = None) -> str:
         """The symbol of a method of a shared class, which will be part of the program; of a class
         method for ``cls``. All take an object first; static and class methods do not look at
@@ -131,8 +137,9 @@ class ProgramBuilder:
             assert cls is not None
             symbol += f".{cls.name}.{cls.type_index}"
         return self._require(
-            (method, cls), symbol, name, method.function, lambda: method.signature,
-            ReferenceType(method.owner), method.owner, method.kind in ("static", "class"), cls,
+            (method, cls), method.owner.made, symbol, name, method.function,
+            lambda: method.signature, ReferenceType(method.owner), method.owner,
+            method.kind in ("static", "class"), cls,
         )  # fmt: skip
 
     def _depend_on_wrapper(self, method: Method) -> None:
@@ -147,12 +154,12 @@ class ProgramBuilder:
             code = NameDependency("attribute", function, "__code__", function.__code__)
             self.dependencies.append(code)
 
+    @noted
     def require_function(self, function: DeviceFunction[..., Any]) -> str:
         is_new = function not in self._symbols
-        symbol = f"func.{function.name}.{len(self._symbols)}"
         symbol = self._require(
-            function, symbol, function.name, function.function, lambda: function.signature,
-            None, None,
+            function, function.made, f"func.{function.name}", function.name, function.function,
+            lambda: function.signature, None, None,
         )  # fmt: skip
         if is_new:
             self.dependencies.append(GradientDependency(function, function.gradient))
@@ -161,40 +168,48 @@ class ProgramBuilder:
                 self.gradients[symbol] = self.require_function(function.gradient)
         return symbol
 
+    @noted
     def value_signature(self, struct: ValueType, name: str) -> Signature:
         """The signature of the method that CPython calls. Raises ClassError where it cannot be."""
         if not is_ours(struct.python_class):
             follow_value(struct, name)
         return method_signature(struct, name)
 
+    @noted
     def require_value_method(self, struct: ValueType, name: str) -> str:
         cls, signature = struct.python_class, self.value_signature(struct, name)
         if not is_ours(cls):  # another function in its place is refused
             own = getattr(cls, name, None)
             self.dependencies.append(NameDependency("attribute", cls, name, own))
             self._depend_on_code(own)
-        symbol = f"value.{struct.name}.{name}.{len(self._symbols)}"
         return self._require(
-            (struct, name), symbol, f"{struct.name}.{name}", struct.methods[name],
-            lambda: signature, struct, None,
+            (struct, name), struct.made, f"value.{struct.name}.{name}", f"{struct.name}.{name}",
+            struct.methods[name], lambda: signature, struct, None,
         )  # fmt: skip
 
     def add_kernel(self, symbol: str, function: Callable[..., Any], signature: Signature) -> None:
         """Make a kernel a function of the program, under this symbol."""
         self._require(
-            symbol, symbol, function.__name__, function, lambda: signature, None, None,
+            symbol, {}, symbol, function.__name__, function, lambda: signature, None, None,
             is_part=True,
         )  # fmt: skip
 
     def depend_on_subclasses(self, cls: ClassType) -> None:
         """The program rests on which concrete classes there are at or below ``cls``."""
         if cls not in self._subclasses:
-            self._subclasses.add(cls)
-            self.dependencies.append(SubclassDependency(cls, tuple(cls.concrete())))
+            self._subclasses[cls] = SubclassDependency(cls, tuple(cls.concrete()))
+        self.dependencies.append(self._subclasses[cls])
+
+    def holds(self, dependency: Dependency) -> bool:
+        """Whether a fact is true; looked at once, as many functions rest on the same."""
+        if dependency not in self._holding:
+            self._holding[dependency] = dependency.current()
+        return self._holding[dependency]
 
     def _require(
         self,
         key: Any,
+        made: Translations,
         symbol: str,
         name: str,
         function: Callable[..., Any],
@@ -205,13 +220,34 @@ class ProgramBuilder:
         cls: ClassType | None = None,
         is_part: bool = False,
     ) -> str:
+        """``symbol`` with a number if it is taken. ``made``: where translations of the function are
+        kept."""
         if key not in self._symbols:
+            taken, first = self._symbols.values(), symbol
+            for number in itertools.count(2):
+                if symbol not in taken:
+                    break
+                symbol = f"{first}.{number}"
             self._symbols[key] = symbol
             kind = "func" if receiver is None else "method"
             known = is_of_class, cls, is_part
             task = _Task(symbol, name, kind, function, signature(), receiver, owner, *known)
-            self._pending.append(task)
+            self._pending.append((task, made))
         return self._symbols[key]
+
+    def _translated(self, task: _Task, made: Translations) -> tree.Function:
+        """What the function became in another program, if it is the same in this one, else its
+        translation."""
+        key, about = (__name__, task.symbol), (task, self.gradients.get(task.symbol))
+        known = made.get(key)
+        if known is not None and known.suits(about, self):
+            self.dependencies += known.dependencies
+            return known.function
+        self.asked, before, complaints = [], len(self.dependencies), len(self.diagnostics)
+        function = self.translate(task)
+        if len(self.diagnostics) == complaints:
+            made[key] = Kept(about, function, self.dependencies[before:], self.asked)
+        return function
 
     def translate(self, task: _Task) -> tree.Function:
         """Translate one function; complaints go to ``diagnostics``."""
@@ -257,8 +293,8 @@ class ProgramBuilder:
         """The program of a kernel whose calls were all required from this builder."""
         self.functions[kernel.symbol] = kernel
         while self._pending:
-            following = self._pending.pop()
-            self.functions[following.symbol] = self.translate(following)
+            following, made = self._pending.pop()
+            self.functions[following.symbol] = self._translated(following, made)
         if self.diagnostics:
             raise CompileError(_unique(self.diagnostics))
         return tree.Program(kernel, self.functions)

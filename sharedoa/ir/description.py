@@ -28,8 +28,8 @@ from .job import Facts, Job, Question
 from .text import Named, TypeTexts, code_text, type_names
 
 #: What ``ValueType`` and its subclasses have; methods are functions of the program where they are
-#: called.
-_STRUCT = {"name", "python_class", "fields", "methods", "dtype", "forms", "constructors"}
+#: called, and what was made for a struct follows from it.
+_STRUCT = {"name", "python_class", "fields", "methods", "dtype", "forms", "constructors", "made"}
 
 
 @dataclass(frozen=True)

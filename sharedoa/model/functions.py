@@ -120,6 +120,8 @@ class DeviceFunction(Generic[P, R_co]):
         self._signature: Signature | None = None
         #: What computes the adjoints of its arguments (``custom_gradient``).
         self.gradient: DeviceFunction[..., Any] | None = None
+        #: What was made for it and goes with it.
+        self.made: dict[tuple[Any, ...], Any] = {}
         self._call = converting(function, lambda: self.signature, self.name, receiver=False)
         functools.update_wrapper(self, function)
         World.advance()

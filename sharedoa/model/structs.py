@@ -132,10 +132,15 @@ def change_method(struct: ValueType, name: str, function: Callable[..., Any]) ->
 
 
 def _signature(struct: ValueType, name: str) -> Signature:
+    """Resolved at first use, as that of a method of a shared class."""
     function = struct.methods[name]
-    scope: Scope = vars(struct.python_class)["__sharedoa_scope__"]
-    where = f"method {struct.name}.{name}"
-    return resolve_signature(function, scope_of(function, scope.local), where, receiver=True)
+    key = ("signature", function)
+    if key not in struct.made:
+        scope: Scope = vars(struct.python_class)["__sharedoa_scope__"]
+        where, scope = f"method {struct.name}.{name}", scope_of(function, scope.local)
+        struct.made[key] = resolve_signature(function, scope, where, receiver=True)
+    found: Signature = struct.made[key]
+    return found
 
 
 #: Elements of an inline array in a value.

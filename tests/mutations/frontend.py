@@ -5,6 +5,8 @@ from .mutation import Mutation
 _CHANGED = "sharedoa/frontend/changed_methods.py"
 _CONTEXT = "sharedoa/frontend/context.py"
 _DEPENDENCIES = "sharedoa/frontend/dependencies.py"
+_KEPT = "sharedoa/frontend/kept_translations.py"
+_KEPT_TEST = "tests/frontend/test_kept_translations.py"
 
 MUTATIONS = (
     Mutation(
@@ -211,6 +213,44 @@ MUTATIONS = (
         "attributes that are another one each time", "sharedoa/frontend/names.py",
         "if not (found.current() or inspect.isroutine(value)):", "if False:",
         "a launch looks for code that holds, without end", ("tests/frontend/test_dependencies.py",),
+    ),
+    # ------------------------------------------------------- kept translations
+    Mutation(
+        "functions are translated in each program", _KEPT,
+        "            self.about == about\n", "            False\n",
+        "methods that several forms of calls run are translated for each, a fifth of a first step",
+        (f"{_KEPT_TEST}::test_each_function_is_translated_once",),
+    ),
+    Mutation(
+        "facts of kept translations", _KEPT,
+        "all(map(program.holds, self.dependencies))", "True",
+        "another kernel has what a name meant when the first one was compiled",
+        (f"{_KEPT_TEST}::test_names_are_looked_up_again",),
+    ),
+    Mutation(
+        "answers to kept translations", _KEPT,
+        "each.ask(program, *each.given) == each.answer", "[each.ask(program, *each.given)]",
+        "another function of the same name is called",
+        (f"{_KEPT_TEST}::test_other_functions_of_the_same_name",),
+    ),
+    Mutation(
+        "what a kept translation is about", _KEPT,
+        "            self.about == about\n", "            True\n",
+        "a way back that a function was given is not taken",
+        (f"{_KEPT_TEST}::test_a_way_back_that_was_given_since",),
+    ),
+    Mutation(
+        "what kept translations rest on", "sharedoa/frontend/program.py",
+        "            self.dependencies += known.dependencies\n", "",
+        "a kernel keeps the constants of functions that another kernel called before",
+        (f"{_KEPT_TEST}::test_names_are_looked_up_again",),
+    ),
+    Mutation(
+        "subclasses that another function asked for", "sharedoa/frontend/program.py",
+        "        self.dependencies.append(self._subclasses[cls])",
+        "            self.dependencies.append(self._subclasses[cls])",
+        "isinstance does not know them in the next program",
+        (f"{_KEPT_TEST}::test_subclasses_that_another_function_had_asked_for",),
     ),
     # ---------------------------------------------------------------- language
     Mutation(
