@@ -328,6 +328,12 @@ def _super_method(context: Context, node: ast.Attribute) -> Operand:
     owner = _super_owner(context)
     name = node.attr
     is_above = owner is not None and (owner.base is not None or name == "__init__")
+    if owner is None and context.owner is not None:
+        context.reject(
+            node,
+            "super() in a mixin leads to another class in each that inherits it",
+            f"name the class: Shape.{name}(self, ...)",
+        )
     if not is_above or node.value.args:
         context.reject(
             node,

@@ -89,6 +89,8 @@ def math_call(context: Context, target: Any, node: ast.Call) -> tree.Expression:
         name = _PYTHON_MATH.get(id(target)) or _PYTHON_ROUNDING[id(target)]
         counts = (1, 2) if name == "log" else (_ARITY.get(name, 1),)
         values = arguments(context, node, *counts)
+        if id(target) in _PYTHON_ROUNDING and values[0].type in (weak_int, u64):
+            return _whole(context, values[0], node)
         type = weak_float
     floats = [_as_float(context, value, type, node) for value in values]
     if name == "log" and len(floats) == 2:
@@ -100,6 +102,15 @@ def math_call(context: Context, target: Any, node: ast.Call) -> tree.Expression:
     if id(target) in _PYTHON_ROUNDING:
         return tree.Convert(weak_int, location, result)
     return result
+
+
+def _whole(context: Context, value: tree.Expression, node: ast.Call) -> tree.Expression:
+    """What ``math.floor`` and its like make of an integer that a float would round."""
+    if value.type == u64:
+        context.reject(
+            node, f"{ast.unparse(node.func)} of a u64", "it is whole: leave the call out"
+        )
+    return value
 
 
 def _numpy_type(context: Context, values: list[tree.Expression], node: ast.Call) -> ScalarType:

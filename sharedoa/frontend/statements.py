@@ -48,6 +48,9 @@ UNSUPPORTED: dict[type[ast.stmt], tuple[str, str]] = {
 }
 
 
+_CALLS = (tree.DirectCall, tree.VirtualCall)
+
+
 def block(context: Context, nodes: list[ast.stmt]) -> list[tree.Statement]:
     """Translate statements one after another; each may fail without hiding errors of the next."""
     made: list[tree.Statement] = []
@@ -185,6 +188,12 @@ def place_of(context: Context, target: ast.expr) -> tree.Place:
         )
     if isinstance(operand, tree.Load):
         return operand.place
+    if isinstance(target, ast.Attribute) and isinstance(operand, _CALLS):
+        context.reject(
+            target,
+            f"{ast.unparse(target)} is a property, and kernels call none to assign",
+            "call a method that assigns the fields",
+        )
     context.reject(
         target, "this cannot be assigned to", "assign to a field of an object or an element"
     )

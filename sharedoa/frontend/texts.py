@@ -21,9 +21,15 @@ def print_statement(context: Context, node: ast.Call) -> tree.Statement:
     words = {"sep": " ", "end": "\n"}
     for keyword in node.keywords:
         given = _text(context, keyword.value)
-        if keyword.arg not in words or (given is None and not _is_none(keyword.value)):
+        if keyword.arg not in words:
             context.reject(
                 node, "print takes values, sep and end only", 'write print(x, y, sep=", ", end="")'
+            )
+        if given is None and not _is_none(keyword.value):
+            context.reject(
+                keyword.value,
+                f"{keyword.arg} of print is no text that is known when the kernel is compiled",
+                'write the text, end=";", and where it differs an if with a print in each branch',
             )
         if given is not None:
             words[keyword.arg] = given
@@ -71,6 +77,8 @@ def _text(context: Context, node: ast.expr) -> str | None:
     if not isinstance(node, (ast.Constant, ast.Name, ast.Attribute)):
         return None
     found = static_value(context, node)
+    if isinstance(found, str) and "\0" in found:
+        context.reject(node, "text with a NUL, at which it would end", "leave the character out")
     return found if isinstance(found, str) else None
 
 

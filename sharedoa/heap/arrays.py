@@ -370,7 +370,7 @@ class Array(NumPyLike, Generic[T_co]):
             if name.startswith("__") or name in Array.__slots__:
                 # Not of this class, or of an array that copy or pickle has yet to fill.
                 raise AttributeError(name)
-            advice = advice_for(name)
+            advice = advice_for(name, self.__sharedoa_element__)
             raise AttributeError(f"{self._description()} has no attribute {name!r}{advice}")
 
 

@@ -137,6 +137,10 @@ def _scalar_column(type: ScalarType, value: Any, what: str) -> Column:
         if exact.size and all(isinstance(each, (int, np.integer)) for each in exact.flat):
             _check_range(type, exact, what)
             return exact.astype(type.dtype)
+    as_given = found.dtype
+    if as_given.kind in "iuf":
+        native = as_given.newbyteorder("=")
+        found = found.astype(np.float32 if native == np.float16 else native, copy=False)
     source = from_dtype(found.dtype)
     if given_in_python and source in _PYTHON_NUMBERS:
         source = _PYTHON_NUMBERS[source]
@@ -147,7 +151,7 @@ def _scalar_column(type: ScalarType, value: Any, what: str) -> Column:
         if found.size == 0 and given_in_python:
             return np.zeros(found.shape, type.dtype)
         raise ArgumentError(
-            f"{what} takes {type}, and an array of {found.dtype} does not convert to it by itself",
+            f"{what} takes {type}, and an array of {as_given} does not convert to it by itself",
             f"convert it first: values.astype(np.{type.dtype})",
         )
     return found.astype(type.dtype)

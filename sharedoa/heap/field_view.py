@@ -304,7 +304,8 @@ class FieldView(NumPyLike):
         if name.startswith("__") or name in FieldView.__slots__:
             # Not of this class, or of a view that was never made in full.
             raise AttributeError(name)
-        raise AttributeError(f"{self._description()} has no attribute {name!r}{advice_for(name)}")
+        advice = advice_for(name, self.type)
+        raise AttributeError(f"{self._description()} has no attribute {name!r}{advice}")
 
     def __repr__(self) -> str:
         what = f"FieldView of {self._description()}"

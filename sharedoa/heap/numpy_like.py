@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..errors import ArgumentError
-from ..model.types import Type
+from ..model.types import Type, ValueType
 from . import hooks
 from .conversion import holds_references, refuse_masked
 from .export import cuda_array_interface, device_of, dlpack
@@ -32,8 +32,10 @@ One = int | np.integer[Any] | tuple[int, ...]
 Several = Union[slice, EllipsisType, Sequence[Any], np.ndarray[Any, Any], "NumPyLike"]
 
 
-def advice_for(name: str) -> str:
-    """What to say of an attribute that there is not."""
+def advice_for(name: str, type: Type) -> str:
+    """What to say of an attribute that there is not, of what holds many of ``type``."""
+    if isinstance(type, ValueType) and name in type.fields:
+        return f'; of many value structs it is ["{name}"]'
     return "; use .numpy() for what NumPy arrays have" if hasattr(np.ndarray, name) else ""
 
 

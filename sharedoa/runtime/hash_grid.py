@@ -144,6 +144,13 @@ class HashGrid(Generic[T_co]):
         def __class_getitem__(cls, element: Any) -> Any:
             return GridAnnotation(cls, element)
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a HashGrid lies in the memory of a heap and cannot be copied or pickled: make another "
+            f"one, oa.HashGrid(cell={self.cell}, size={self.size}, periodic={self.periodic}), and "
+            "build it"
+        )
+
     # ---------------------------------------------------------------- building
 
     def build(self, objects: Any, field: str | None = None) -> None:

@@ -171,6 +171,7 @@ def test_keyword_arguments_keep_pythons_order_of_evaluation() -> None:
         ("print(1)", "print gives no value"),
         ("complex(1)", "complex cannot be called in a kernel"),
         ("super().legs()", "super() has no meaning here"),
+        ("math.floor(oa.u64(3))", "math.floor of a u64"),
         ("animal.legs", "method legs is not called"),
         ("animal.__repr__()", "Animal.__repr__ runs on the host only"),
     ],

@@ -86,6 +86,23 @@ def test_an_int_that_the_other_type_does_not_hold_is_compared_as_it_is() -> None
 
 
 @oa.kernel
+def whole_numbers(numbers: oa.Array[i64], out: oa.Array[i64]) -> None:
+    for k in range(len(numbers)):
+        n = int(numbers[k])
+        out[k] = (math.floor(n) - math.ceil(n - 1)) * 1000 + math.trunc(n) % 1000
+
+
+def test_integers_are_rounded_to_themselves() -> None:
+    found = []
+    for backend in ("python", "cpu"):
+        with oa.Heap(backend=backend, capacity="16MiB"):
+            out = oa.zeros(4, i64)
+            whole_numbers[1](oa.array(i64, [7, -9, 2**53 + 1, -(2**63) + 1]), out)
+            found.append(out.numpy().tolist())
+    assert found[0] == found[1]
+
+
+@oa.kernel
 def beside_counts(counts: oa.Array[u64], out: oa.Array[f64]) -> None:
     n = 0
     for count in counts:

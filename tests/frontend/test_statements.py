@@ -286,7 +286,11 @@ def test_assert_print_and_barrier() -> None:
     [
         ("assert x > 0, (x, x)", "the message of an assert is no text"),
         ("assert x > 0, f'{x}{x}{x}{x}{x}'", "the message of an assert has more than 4 numbers"),
-        ("print(x, sep=x)", "print takes values, sep and end only"),
+        ("print(x, file=x)", "print takes values, sep and end only"),
+        ("print(x, sep=x)", "sep of print is no text that is known"),
+        ("print(x, end='a' if x > 0 else 'b')", "end of print is no text that is known"),
+        ("print('a\\0b', x)", "text with a NUL"),
+        ("assert x > 0, f'a\\0b {x}'", "text with a NUL"),
         ("print(f'{x:{x}}')", "a format that is computed"),
         ("print(f'{x:05.1f}')", "float has no format '05.1f' in kernels"),
         ("print(f'{u64(a[0]):+}')", "u64 has no format '+' in kernels"),

@@ -33,12 +33,23 @@ class Holders(oa.Object):
         ({0: "a", 1: "b", 4: "c"}.keys(), [0, 1, 4]),
         ([], []),
         (np.array([], np.int32), []),
+        (np.arange(3, dtype=">i4"), [0, 1, 2]),
+        (np.arange(3, dtype=">u8"), [0, 1, 2]),
     ],
 )
 def test_from_data(heap, data, expected):
     made = oa.array(i32, data)
     assert made.numpy().tolist() == expected and made.numpy().dtype == np.int32
     assert len(made) == len(expected) and made.dtype == np.int32
+
+
+def test_floats_of_16_bits_and_of_the_other_byte_order(heap):
+    for dtype in (np.float16, ">f4", ">f8", ">f2"):
+        values = np.array([[0.5, -2], [65504, 0]]).astype(dtype)
+        assert oa.array(f32, values).numpy().tolist() == values.tolist()
+        circles = oa.new(Circle, 2)
+        circles.radius = values[1]
+        assert circles.radius.numpy().tolist() == [65504, 0]
 
 
 def test_the_data_are_copied(heap):
@@ -56,7 +67,10 @@ def test_the_data_are_copied(heap):
     [
         (i32, np.ones(3), "an array of float64 does not convert.*\n.*astype"),
         (i32, [1.5], "float64 does not convert"),
+        (i32, np.ones(3, np.float16), "an array of float16 does not convert"),
+        (f32, np.ones(3, np.longdouble), "does not convert"),
         (u8, [300], "300 does not fit"),
+        (u8, np.array([300], ">i2"), "300 does not fit"),
         (i32, ["a"], "does not convert"),
         (i32, 5, "is made from a sequence, not 5"),
         (i32, np.array(5), r"is made from a sequence, not array\(5\)"),
@@ -186,6 +200,8 @@ def test_components(heap):
     assert points["x"].shape == (2, 3) and points[1, 2] == Point(6, 7)
     ways = oa.zeros(2, oa.vec3)
     ways["z"] = 5
+    with pytest.raises(AttributeError, match=r"has no attribute 'z'; .* it is \[\"z\"\]"):
+        ways.z
     assert ways[1] == oa.vec3(0, 0, 5) and ways["z"].tolist() == [5, 5]
     with pytest.raises(oa.ArgumentError, match=r"has no component 'far'\nhelp: it has end, place"):
         wires["far"]

@@ -206,6 +206,45 @@ def test_mixins_have_methods_only(tmp_path: Path) -> None:
             )
 
 
+class Doubling:
+    def twice(self) -> f32:
+        return super().twice()  # type: ignore[misc,no-any-return]
+
+
+class Sized(oa.Object):
+    size: f32
+
+    @property
+    def half(self) -> f32:
+        return self.size / 2
+
+    @half.setter
+    def half(self, value: f32) -> None:
+        self.size = value * 2
+
+    def twice(self) -> f32:
+        return self.size * 2
+
+    def shrink(self) -> None:
+        self.half = 1.0
+
+
+class Doubled(Doubling, Sized):
+    pass
+
+
+def test_what_kernels_do_not_call_is_named() -> None:
+    with oa.Heap(backend="cpu", capacity="16MiB"):
+        with pytest.raises(
+            oa.CompileError, match=r"self\.half is a property, and kernels call none"
+        ):
+            oa.new(Sized, 2).shrink()
+        with pytest.raises(
+            oa.CompileError, match=r"super\(\) in a mixin leads to .*(\n.*)*Shape\.t"
+        ):
+            oa.new(Doubled, 2).twice()
+
+
 def test_methods_with_types_of_the_host_are_its_own(heap: oa.Heap) -> None:
     class Noted(oa.Object):
         n: i32

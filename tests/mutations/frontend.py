@@ -71,6 +71,19 @@ MUTATIONS = (
         ("tests/frontend/test_iteration.py::test_ranges_that_64_bits_with_a_sign_do_not_hold",),
     ),
     Mutation(
+        "text ends at a NUL", "sharedoa/frontend/texts.py",
+        """if isinstance(found, str) and "\\0" in found:""", "if False:",
+        "print('a\\0b') says a, without a word",
+        ("tests/frontend/test_statements.py",),
+    ),
+    Mutation(
+        "integers are rounded as floats", "sharedoa/frontend/library.py",
+        "if id(target) in _PYTHON_ROUNDING and values[0].type in (weak_int, u64):", "if False:",
+        "math.floor(2**53 + 1) is 2**53",
+        ("tests/frontend/test_number_calls.py::test_integers_are_rounded_to_themselves",
+         "tests/frontend/test_calls.py::test_calls_that_cannot_be"),
+    ),
+    Mutation(
         "loops with a step of 0 have no rounds", "sharedoa/frontend/iteration.py",
         "may_stand = not isinstance(bounds[2], (tree.Constant, tree.GridSize))",
         "may_stand = False",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -450,6 +452,13 @@ def test_a_vector_of_two_in_a_box_of_three() -> None:
 def test_boxes_that_are_refused(options: Any, complaint: str) -> None:
     with pytest.raises(ArgumentError, match=complaint):
         oa.HashGrid(**options)
+
+
+def test_grids_that_are_copied_or_pickled_fail_clearly() -> None:
+    grid = oa.HashGrid(cell=1.0, size=(4.0, 4.0), periodic=True)
+    for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match=r"make another one, oa\.HashGrid\(cell=1\.0"):
+            attempt(grid)
 
 
 @pytest.mark.parametrize("length", [1e60, 1e-60])
