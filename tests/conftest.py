@@ -18,6 +18,7 @@ import sharedoa as oa
 from dispatch.mode import MODES
 from sharedoa import collection
 from sharedoa.backends import available
+from sharedoa.backends.cuda_device import cuda_device
 from sharedoa.ir import pipeline
 from sharedoa.ir.job import Job
 from sharedoa.runtime import clustering, knobs, launch, remembered_looks
@@ -25,6 +26,7 @@ from sharedoa.runtime import pipeline as stages
 from sharedoa.runtime.pipeline import Compilation
 from sharedoa.runtime.specialisation import policy
 
+from . import card_memory
 from .kept_code import kept_folder, session_folder
 from .modes import few_places
 from .quick_code import quick_code
@@ -58,6 +60,8 @@ gc.set_threshold(1_000_000, 50, 100)
 collection.MANY = sys.maxsize
 
 _WORKING = {backend.name: backend for backend in available()}
+if _WORKING["cuda"].ok and "PYTEST_XDIST_WORKER" in os.environ:
+    card_memory.share(cuda_device(0))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -20,6 +20,8 @@ FEW = (
     ("coal", "header+vtable"),
     ("bits+switch", "auto"),
 )
+#: The host places each object that kernels make there, and so takes minutes at paper sizes.
+ONE_BY_ONE = tuple(mode for mode in MODES if parse_mode(mode).placement == "scattered")
 
 
 def few_modes(part: Literal[0, 1, 2, 3]) -> list[Any]:

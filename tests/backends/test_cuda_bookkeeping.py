@@ -23,6 +23,7 @@ from sharedoa.backends.gpu_launch import PreparedLaunch
 from sharedoa.backends.pinned_memory import PinnedStaging
 from sharedoa.errors import ArgumentError, BackendError, DeviceError, HeapError
 
+from .. import card_memory
 from ..targets.hand_written import kernel_text, store_coordinates
 from .pretend_driver import FIRST_EVENT, FUNCTION, GIB, STREAM, PretendDriver
 
@@ -266,6 +267,17 @@ def test_malloc_heap_is_sized_once(driver, capacity, expected):
     context.open_malloc_heap(3 * GIB)
     assert driver.limits["MALLOC_HEAP_SIZE"] == expected
     assert len(driver.called("cuCtxSetLimit")) == 1
+
+
+def test_processes_of_tests_that_share_a_card_take_less_each(driver):
+    context = CudaDevice()
+    card_memory.share(context)
+    context.raise_stack(INDIRECT_STACK)
+    assert driver.limits["STACK_SIZE"] == INDIRECT_STACK
+    context.raise_stack(RECURSIVE_STACK)
+    context.open_malloc_heap(None)
+    assert driver.limits["STACK_SIZE"] == card_memory.STACK < RECURSIVE_STACK
+    assert driver.limits["MALLOC_HEAP_SIZE"] == card_memory.MALLOC_HEAP
 
 
 def test_managed_memory_is_never_more_than_the_card(driver):
