@@ -20,6 +20,8 @@ FEW = (
     ("coal", "header+vtable"),
     ("bits+switch", "auto"),
 )
+#: For what takes half a minute in each; the other modes have a smaller size.
+LONG = FEW[2] + FEW[3]
 #: The host places each object that kernels make there, and so takes minutes at paper sizes.
 ONE_BY_ONE = tuple(mode for mode in MODES if parse_mode(mode).placement == "scattered")
 

@@ -18,7 +18,7 @@ from apps.traffic.faithful.classes import (
 from dispatch.mode import MODES
 from sharedoa.model.object import shared_type
 
-from ..modes import ONE_BY_ONE, quick_modes
+from ..modes import LONG, quick_modes
 from .running import advance_to, four_counts, generated_network, simulation
 
 
@@ -92,7 +92,7 @@ def test_paper_size_on_a_gpu(mode: str) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize(
     ("mode", "size"),
-    [(mode, size) for mode in MODES for size in (20, 850) if size == 20 or mode not in ONE_BY_ONE],
+    [(mode, size) for mode in MODES for size in (20, 850) if size == 20 or mode in LONG],
 )
 def test_invariants_hold_on_a_gpu(mode: str, size: int) -> None:
     options = RunOptions(size=size, steps=60, mode=mode, backend="cuda", check=True)

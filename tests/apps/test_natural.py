@@ -12,7 +12,7 @@ from dispatch.mode import MODES
 from sharedoa import ArgumentError
 
 from ..codegen.interpreted import InterpretedGpu
-from ..modes import ONE_BY_ONE, quick_modes
+from ..modes import LONG, quick_modes
 from .running import (
     MIXED,
     advance_to,
@@ -95,13 +95,13 @@ def test_calls_have_several_classes_to_choose_from() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("mode", [mode for mode in MODES if mode not in ONE_BY_ONE])
+@pytest.mark.parametrize("mode", LONG)
 def test_paper_size_on_a_gpu(mode: str) -> None:
     _check_paper_size(mode, "cuda")
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("mode", ONE_BY_ONE)
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode not in LONG])
 def test_a_smaller_size_on_a_gpu(mode: str) -> None:
     with simulation(generated_network(50), mode=mode, backend="cuda", natural=True) as running:
         counts = advance_to(running, 200)

@@ -16,7 +16,7 @@ from sharedoa import i32, i64
 from sharedoa.backends.base import KernelLaunch
 from sharedoa.ir.job import Job
 
-from ..modes import ONE_BY_ONE, half_of
+from ..modes import LONG, half_of
 
 ROUNDS = 1000
 
@@ -118,8 +118,7 @@ def test_host_and_kernel_take_turns(
 def test_host_and_gpu_take_turns(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with oa.Heap(mode=mode, backend="cuda", capacity="256MiB") as heap:
         launches = count_launches(heap, monkeypatch)
-        # Whatever the host reads or writes takes a kernel there.
-        rounds = ROUNDS // 10 if mode in ONE_BY_ONE else ROUNDS
+        rounds = ROUNDS if mode in LONG else ROUNDS // 10
         take_turns(heap, rounds)
         assert len(launches) == rounds
 
