@@ -43,6 +43,11 @@ def half_of(modes: Sequence[str], half: Literal[0, 1]) -> list[Any]:
     return _parameters(modes, modes[half::2])
 
 
+def third_of(modes: Sequence[str], third: Literal[0, 1, 2]) -> list[Any]:
+    """Parameters: the modes, two thirds of them marked slow."""
+    return _parameters(modes, modes[third::3])
+
+
 def _parameters(modes: Sequence[str], quick: Sequence[str]) -> list[Any]:
     return [
         pytest.param(mode, marks=() if mode in quick else pytest.mark.slow, id=mode)
@@ -127,7 +132,7 @@ def few_places(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
                 tests.setdefault(test, []).append(item)
     for (name, _, few), found in tests.items():
         count = len(found)
-        few = min(count, few or max(4, count // 4))
+        few = min(count, few or max(2, count // 8))
         stride = next(n for n in itertools.count(max(1, count // few)) if math.gcd(n, count) == 1)
         quick = {(zlib.crc32(name.encode()) + step * stride) % count for step in range(few)}
         yield from (item for number, item in enumerate(found) if number not in quick)

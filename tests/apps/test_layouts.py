@@ -22,7 +22,7 @@ FLAVOURS = [
     *((name, True) for name in NATURAL),
 ]
 #: Of a program with two flavours the other one is slow: what they differ in is of no moment here.
-SLOW = {(name, name == "raytracer") for name in NATURAL}
+SLOW = {*((name, name == "raytracer") for name in NATURAL), ("generation", True)}
 RUNS = [
     pytest.param(
         *flavour,

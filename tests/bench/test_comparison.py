@@ -242,8 +242,12 @@ def test_numpy_agrees_with_the_closed_form(case):
 @pytest.mark.parametrize(
     "case",
     [
-        # Those of calls are built in the same way, by a C++ compiler, which takes a second.
-        pytest.param(case, marks=[pytest.mark.slow] * (case.workload == CALL_EACH), id=named(case))
+        # All are built in the same way, by a C++ compiler, which takes a second each.
+        pytest.param(
+            case,
+            marks=[pytest.mark.slow] * (case.workload not in (FEW_OBJECTS, LIFE)),
+            id=named(case),
+        )
         for case in TINY
     ],
 )

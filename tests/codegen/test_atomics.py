@@ -14,6 +14,7 @@ from sharedoa.model.layout import Layout
 from sharedoa.model.scalars import SCALARS, ScalarType, boolean, f32, f64, i32, i64
 from sharedoa.model.types import InlineType, ReferenceType, Type
 
+from ..modes import rotated
 from . import objects
 from .machine import AMDGPU, NVPTX, Kernel, lower_for
 from .trees import (
@@ -62,8 +63,7 @@ def numbers(type: ScalarType) -> np.ndarray[Any, Any]:
     return np.array([3, high, low, high - 2, 5], type.dtype)
 
 
-@pytest.mark.parametrize("type", [*INTEGERS, *FLOATS], ids=str)
-@pytest.mark.parametrize("operator", COMBINE)
+@pytest.mark.parametrize(("type", "operator"), rotated([*INTEGERS, *FLOATS], [*COMBINE], each=2))
 def test_combining_equals_numpy_and_gives_the_old_value(operator: str, type: ScalarType) -> None:
     values = numbers(type)
     cells, old = np.array([7], type.dtype), np.zeros_like(values)
@@ -167,8 +167,7 @@ def test_no_update_is_lost_between_threads(type: ScalarType) -> None:
         assert cells[0] == np.array(count * workers).astype(type.dtype)
 
 
-@pytest.mark.parametrize("operator", ["add", "exch"])
-@pytest.mark.parametrize("type", [*SCALARS.values()], ids=str)
+@pytest.mark.parametrize(("type", "operator"), rotated([*SCALARS.values()], ["add", "exch"]))
 def test_gpus_have_every_width(type: ScalarType, operator: str) -> None:
     if type == boolean and operator == "add":
         operator = "cas"

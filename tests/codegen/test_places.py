@@ -11,6 +11,7 @@ from sharedoa.model.reference import PlainReference, ReferenceEncoding, TaggedRe
 from sharedoa.model.scalars import SCALARS, ScalarType, boolean, f32, f64, i8, u8, weak_int
 from sharedoa.model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
 
+from ..modes import rotated
 from . import objects
 from .machine import Kernel
 from .trees import (
@@ -52,8 +53,13 @@ def record(name: str = "record") -> tree.Variable:
     return variable(name, ReferenceType(RECORD))
 
 
-@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda x: f"{x.name}-header{x.header.size}")
-@pytest.mark.parametrize("encoding", [PlainReference(), TaggedReference()], ids=lambda e: e.name)
+@pytest.mark.parametrize(
+    ("layout", "encoding"),
+    rotated(
+        [pytest.param(each, id=f"{each.name}-header{each.header.size}") for each in LAYOUTS],
+        [PlainReference(), TaggedReference()],
+    ),
+)
 def test_every_field_lies_where_the_layout_says(
     layout: Layout, encoding: ReferenceEncoding
 ) -> None:

@@ -23,6 +23,7 @@ from sharedoa.model.scalars import (
 )
 from sharedoa.model.types import VOID
 
+from ..modes import rotated
 from .machine import AMDGPU, HOST, NVPTX, PRINTED, Kernel, lower_for
 from .shapes import area_program, make_shapes
 from .trees import (
@@ -82,8 +83,7 @@ MATH = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("type", FLOATS, ids=str)
-@pytest.mark.parametrize("name", MATH)
+@pytest.mark.parametrize(("name", "type"), rotated([*MATH], FLOATS))
 def test_math_equals_pythons(name: str, type: ScalarType) -> None:
     numbers, out = array("numbers", type), array("out", type)
     arguments = [load(element(use(numbers), const(n))) for n in range(MATH[name])]

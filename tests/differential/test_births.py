@@ -16,7 +16,7 @@ from dispatch.mode import MODES, parse_mode
 
 from ..backends.pretend_device import PretendDevice
 from ..codegen.interpreted import InterpretedGpu
-from ..modes import half_of
+from ..modes import half_of, third_of
 from .births import play_source
 from .effort import IS_THOROUGH, examples, layout_for, references_for
 
@@ -44,7 +44,7 @@ def require_equal(
     assert there == played(folder, seed, captures=False, backend="cpu", **options)
 
 
-@pytest.mark.parametrize("mode", half_of(MODES, 0))
+@pytest.mark.parametrize("mode", third_of(MODES, 2))
 @settings(max_examples=examples(1))
 @given(seed=seeds)
 def test_compiled(tmp_path_factory: pytest.TempPathFactory, mode: str, seed: int) -> None:

@@ -15,7 +15,7 @@ import sharedoa as oa
 from dispatch.mode import MODES, parse_mode
 from sharedoa import f64, i32, i64
 
-from ..modes import half_of
+from ..modes import third_of
 from .effort import EXAMPLES, layout_for, references_for
 
 
@@ -178,7 +178,7 @@ def play(heap: oa.Heap, seed: int, operations: int, largest: int) -> None:
 seeds = st.integers(0, 2**32 - 1)
 
 
-@pytest.mark.parametrize("mode", half_of(MODES, 0))
+@pytest.mark.parametrize("mode", third_of(MODES, 1))
 @settings(max_examples=EXAMPLES)
 @given(seed=seeds, initial_region=st.sampled_from([1, 3, 16]))
 def test_random_histories(mode: str, seed: int, initial_region: int) -> None:

@@ -16,7 +16,7 @@ from sharedoa import i32, i64
 from sharedoa.backends.base import KernelLaunch
 from sharedoa.ir.job import Job
 
-from ..modes import LONG, half_of
+from ..modes import LONG, third_of
 
 ROUNDS = 1000
 
@@ -96,7 +96,7 @@ def count_launches(heap: oa.Heap, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return launches
 
 
-@pytest.mark.parametrize("mode", half_of(MODES, 1))
+@pytest.mark.parametrize("mode", third_of(MODES, 2))
 def test_host_and_kernel_take_turns(
     mode: str, monkeypatch: pytest.MonkeyPatch, compiled: list[Job]
 ) -> None:

@@ -63,9 +63,9 @@ def scanned(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     ("backend", "length"),
     [
-        ("python", 300),
+        ("python", 100),
         ("cpu", 300),
-        ("device", 300),
+        ("device", 100),
         pytest.param("ptx", 40, marks=pytest.mark.slow),
     ],
 )
@@ -99,7 +99,9 @@ def test_a_scan_of_fields(backend: str) -> None:
         np.testing.assert_allclose(things.grad.x, scanned(values, weights), rtol=1e-12)
 
 
-@pytest.mark.parametrize("backend", ["python", "cpu", "device"])
+@pytest.mark.parametrize(
+    "backend", ["python", "cpu", pytest.param("device", marks=pytest.mark.slow)]
+)
 def test_what_is_no_float_is_constant(backend: str) -> None:
     with oa.Heap("auto", BACKENDS[backend](), capacity="64MiB"):
         x, y, n = oa.array(f64, [0.5, 0.0, 2.0, 0.0]), oa.zeros(4, f64), oa.array(i32, [0, 1, 1, 1])

@@ -11,7 +11,7 @@ import sharedoa as oa
 from dispatch.mode import MODES
 
 from ..differential.effort import examples
-from ..modes import half_of
+from ..modes import third_of
 from .comparison import BY_CLASS, agree
 from .shared_world import SharedProgram
 from .source import make_program
@@ -29,7 +29,7 @@ def some(first: int, count: int) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("mode", half_of(BY_CLASS, 1))
+@pytest.mark.parametrize("mode", third_of(BY_CLASS, 1))
 def test_gradients_agree(mode: str, tmp_path: Path) -> None:
     # Other programs in each mode: the modes share all but dispatch.
     for seed in some(1000 * MODES.index(mode), examples(1)):

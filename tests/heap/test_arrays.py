@@ -15,7 +15,7 @@ from sharedoa.model.layout import unpack_array
 
 from .shapes import Circle, Node, Point, Ring, Shape, Square
 
-pytestmark = pytest.mark.in_turns("heap", 5)
+pytestmark = pytest.mark.in_turns("heap", 3)
 
 
 class Holders(oa.Object):

@@ -10,12 +10,13 @@ import sharedoa as oa
 from sharedoa.heap.field_references import FieldReferences
 from sharedoa.heap.population import Population
 
+from ..modes import half_of
 from ..pairwise import pairwise
 from ..source_files import load_module
 from .conftest import SETTINGS
 from .shapes import Circle, Node, Point, Shape, Square
 
-pytestmark = pytest.mark.in_turns("heap", 5)
+pytestmark = pytest.mark.in_turns("heap", 3)
 
 WAYS = ["together", "two runs", "backwards", "every second", "any order"]
 
@@ -222,7 +223,7 @@ PUBLIC = sorted(
 )
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@pytest.mark.parametrize("name", half_of(PUBLIC, 0))
 def test_a_field_named_like_an_attribute_of_arrays(by_type, tmp_path, name):
     source = f"import sharedoa as oa\nclass Parcel(oa.Object):\n    {name}: oa.i64\n"
     source += f"    next: 'Parcel'\n    def double(self): self.{name} *= 2\n"
@@ -242,7 +243,7 @@ def test_a_field_named_like_an_attribute_of_arrays(by_type, tmp_path, name):
     assert getattr(oa.all(parcel), name).numpy().tolist() == [4, 4]
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@pytest.mark.parametrize("name", half_of(PUBLIC, 1))
 def test_a_method_named_like_an_attribute_of_arrays(by_type, tmp_path, name):
     source = "import sharedoa as oa\nclass Task(oa.Object):\n    number: oa.i32\n"
     source += f"    def {name}(self) -> oa.i32: return self.number + 1\n"

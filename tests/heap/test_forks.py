@@ -198,7 +198,7 @@ heap = oa.current_heap()
 thread = threading.Thread(target=launch)
 thread.start()
 children = []
-while thread.is_alive() and len(children) < 60:
+while thread.is_alive() and len(children) < 20:
     pid = os.fork()
     if not pid:
         import sharedoa.runtime.launch

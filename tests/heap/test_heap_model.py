@@ -173,4 +173,4 @@ class HeapMachine(RuleBasedStateMachine):
 
 
 TestHeapMachine = HeapMachine.TestCase
-TestHeapMachine.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestHeapMachine.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)

@@ -16,6 +16,7 @@ from sharedoa.heap.provider import HostProvider, Slab
 from sharedoa.heap.residency import Residency
 from sharedoa.model.reference import BASE_ALIGNMENT, NarrowReference
 
+from ..modes import rotated
 from .shapes import Circle, Shape, Square
 
 
@@ -167,8 +168,10 @@ def observe(references: str, layout: str, mode: str) -> list[object]:
         ]
 
 
-@pytest.mark.parametrize("mode", ["auto", "coal", "sharedoa", "tag+switch", "range+switch"])
-@pytest.mark.parametrize("layout", ["aos", "tile"])
+@pytest.mark.parametrize(
+    ("mode", "layout"),
+    rotated(["auto", "coal", "sharedoa", "tag+switch", "range+switch"], ["aos", "tile"]),
+)
 def test_programs_see_no_difference(layout, mode):
     assert observe("32", layout, mode) == observe("64", layout, mode)
 

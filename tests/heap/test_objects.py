@@ -11,7 +11,7 @@ from sharedoa import f32
 
 from .shapes import Circle, Empty, Node, Point, Ring, Shape, Square
 
-pytestmark = pytest.mark.in_turns("heap", 5)
+pytestmark = pytest.mark.in_turns("heap", 3)
 
 
 def test_one_object_and_many(heap):
@@ -282,7 +282,8 @@ class TestNoRoom:
         assert len(oa.new(Square, 1000)) == 1000
 
     @pytest.mark.parametrize(
-        "mode", ["auto", pytest.param("coal", marks=pytest.mark.slow), "concord"]
+        "mode",
+        ["auto", *(pytest.param(each, marks=pytest.mark.slow) for each in ("coal", "concord"))],
     )
     def test_deleted_objects_make_room(self, mode):
         with oa.Heap(mode=mode, backend="cpu", capacity="1MiB", initial_region=8) as heap:

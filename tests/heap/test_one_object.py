@@ -17,7 +17,7 @@ from sharedoa.model.object import shared_type
 
 from .invariants import check_invariants
 
-pytestmark = pytest.mark.in_turns("heap", 5)
+pytestmark = pytest.mark.in_turns("heap", 3)
 
 
 @oa.value

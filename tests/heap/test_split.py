@@ -13,7 +13,7 @@ from sharedoa import f32, i32
 
 from .shapes import Circle, Node, Point, Shape
 
-pytestmark = pytest.mark.in_turns("heap", 5)
+pytestmark = pytest.mark.in_turns("heap", 3)
 
 LENGTHS = st.lists(st.integers(0, 5), max_size=12)
 

@@ -172,7 +172,7 @@ def _statements(random: Random, depth: int) -> list[str]:
     return found
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(120))
 @given(seed=st.integers(0, 2**32 - 1))
 def test_random_loops_mean_the_same(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     random, folder = Random(seed), tmp_path_factory.getbasetemp()

@@ -23,6 +23,7 @@ from sharedoa.model.types import ReferenceType
 
 from ..differential.effort import examples
 from ..differential.programs import Size
+from ..modes import half_of
 from .programs import app_kernels, job, program_of, random_program
 
 
@@ -391,7 +392,7 @@ def test_random_programs(tmp_path_factory: pytest.TempPathFactory, seed: int, si
     _assert_complete(random_program(tmp_path_factory.mktemp("program"), seed, size))
 
 
-@pytest.mark.parametrize("name", sorted(app_kernels()))
+@pytest.mark.parametrize("name", half_of(sorted(app_kernels()), 1))
 def test_programs_of_the_applications(name: str) -> None:
     _assert_complete(program_of(app_kernels()[name]))
 

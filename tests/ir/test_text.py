@@ -39,6 +39,7 @@ from sharedoa.model.types import (
 
 from ..differential.effort import examples
 from ..differential.programs import Size
+from ..modes import half_of
 from .equality import assert_equal
 from .programs import app_kernels, job, program_of, random_program, run_all
 
@@ -115,12 +116,12 @@ def test_random_programs(tmp_path_factory: pytest.TempPathFactory, seed: int, si
     _there_and_back(random_program(tmp_path_factory.mktemp("program"), seed, size))
 
 
-@pytest.mark.parametrize("name", sorted(app_kernels()))
+@pytest.mark.parametrize("name", half_of(sorted(app_kernels()), 0))
 def test_programs_of_the_applications(name: str) -> None:
     _there_and_back(program_of(app_kernels()[name]))
 
 
-@pytest.mark.parametrize("name", sorted(app_kernels()))
+@pytest.mark.parametrize("name", half_of(sorted(app_kernels()), 1))
 def test_programs_after_all_passes(name: str) -> None:
     program = program_of(app_kernels()[name])
     run_all(program, job(device=True, shares_loops=True, runs=_runs(program)))

@@ -14,6 +14,7 @@ from sharedoa.ir.operations import PURE, Effects
 from sharedoa.ir.uniformity import is_of_launch, uniform_receivers
 
 from ..differential.effort import examples
+from ..modes import half_of
 from ..source_files import load_module
 from .diverging import Marked, Source, run_in_step
 from .programs import app_kernels, program_of
@@ -70,7 +71,7 @@ def test_what_is_uniform_is_one_object_for_all_threads_that_run_together(
             assert label not in labels or {len(found) for found in ways.values()} == {1}
 
 
-@pytest.mark.parametrize("name", sorted(app_kernels()))
+@pytest.mark.parametrize("name", half_of(sorted(app_kernels()), 0))
 def test_programs_of_the_applications(name: str) -> None:
     """What is uniform is there, and does not depend on the order of functions."""
     program = program_of(app_kernels()[name])

@@ -157,7 +157,7 @@ def test_launches_between_which_clusters_change(backend: str, debug: bool, refer
 
 @pytest.mark.parametrize(
     ("mode", "backend", "clusters"),
-    rotated(["range+switch", "bits+switch"], ["cpu", "interpreted"], range(1, len(ALL)), each=2),
+    rotated(["range+switch", "bits+switch"], ["cpu", "interpreted"], range(1, len(ALL))),
 )
 def test_other_modes(mode: str, backend: str, clusters: int) -> None:
     with oa.Heap(mode, BACKENDS[backend](), "tile", "64MiB", 32) as heap:

@@ -299,7 +299,8 @@ def spores_of_python() -> list[tuple[float, float, int, int]]:
 @pytest.mark.parametrize(
     ("opened", "is_captured"),
     [
-        *(("python", True), ("cpu", False), ("cpu", True), ("warps", True)),
+        pytest.param("python", True, marks=pytest.mark.slow),
+        *(("cpu", False), ("cpu", True), ("warps", True)),
         *(pytest.param("cuda", each, marks=pytest.mark.gpu) for each in (False, True)),
     ],
 )

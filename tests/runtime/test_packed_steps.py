@@ -154,7 +154,7 @@ def _is_compared(backend: _Clock, step: oa.Capture) -> bool:
     return backend.timed_launches > before
 
 
-@pytest.mark.parametrize("at_once", [1, 7, 60])
+@pytest.mark.parametrize("at_once", [1, pytest.param(7, marks=pytest.mark.slow), 60])
 def test_each_launch_goes_the_quicker_way(at_once: int) -> None:
     backend = _Clock(older=(1.0, 0.5), count_small=(0.5, 1.0))
     with oa.Heap(backend=backend, capacity="64MiB") as heap:

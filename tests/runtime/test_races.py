@@ -232,7 +232,7 @@ KERNELS = [one_field, inherited_field, boolean, byte, inline_constant, inline_va
            many_readers, in_a_function]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kernel", "heap"), rotated(KERNELS, CASES, each=2), indirect=["heap"])
+@pytest.mark.parametrize(("kernel", "heap"), rotated(KERNELS, CASES), indirect=["heap"])
 def test_a_race_is_told_with_both_threads_and_lines(heap: oa.Heap, kernel: Any) -> None:
     cells = cells_in_a_circle()
     if kernel is array_of_field:

@@ -20,6 +20,8 @@ from sharedoa.runtime.specialisation import MOST_VARIANTS
 from sharedoa.targets.amdgpu import AmdgpuTarget
 from tests.codegen.interpreted import InterpretedGpu
 
+from ..modes import rotated
+
 COUNT = 8
 BACKENDS: dict[str, Callable[[], Any]] = {
     "cpu": lambda: "cpu", "python": lambda: "python", "interpreted": InterpretedGpu,
@@ -145,8 +147,7 @@ CHOICES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("mode", ["auto", "coal"])
+@pytest.mark.parametrize(("backend", "mode"), rotated(BACKENDS, ["auto", "coal"]))
 def test_steps_do_what_launches_do(backend: str, mode: str, compiled: list[Job]) -> None:
     with oa.Heap(mode, BACKENDS[backend](), capacity="64MiB") as heap:
         squares = heap.new(Square, COUNT // 2, size=[0.25, 1.0, -3.0, 1e20])

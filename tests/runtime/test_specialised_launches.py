@@ -20,6 +20,8 @@ from sharedoa.runtime.kernel import Kernel
 from sharedoa.runtime.specialisation import MOST_VARIANTS, policy
 from tests.codegen.interpreted import InterpretedGpu
 
+from ..modes import quick_modes
+
 COUNT = 8
 BACKENDS: dict[str, Callable[[], Any]] = {
     "cpu": lambda: "cpu", "python": lambda: "python", "interpreted": InterpretedGpu,
@@ -325,7 +327,7 @@ def test_launches_with_settings_of_their_own(compiled: list[Job]) -> None:
     assert len(compiled) == 1
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", quick_modes("cpu", "interpreted", of=[*BACKENDS]))
 def test_methods_of_populations(backend: str) -> None:
     """Populations that change in between, and numbers that do."""
     seen = []

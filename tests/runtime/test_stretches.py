@@ -14,7 +14,7 @@ import sharedoa as oa
 from dispatch.mode import AUTO, MODES
 from sharedoa import f32, i16, i64
 from tests.differential.effort import examples
-from tests.modes import few_modes
+from tests.modes import quick_modes
 
 from .things import CLASSES, LARGE, PYTHON, SMALL, Minus, Other, Plus, Thing
 
@@ -102,7 +102,7 @@ def run_both(backend: Any, mode: str, layout: str, steps: list[list[Step]], debu
         check(heap, oa.Heap(backend="python", **options), steps)
 
 
-@settings(max_examples=examples(6), deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(st.lists(STEPS, min_size=1, max_size=2), st.booleans())
 def test_neighbours_in_one_thread(steps, debug):
     run_both(LARGE, AUTO, "tile", steps, debug)
@@ -129,7 +129,7 @@ def test_neighbours_are_objects_and_not_only_places():
         assert list(links.peer) == list(links)
 
 
-@settings(max_examples=examples(8), deadline=None)
+@settings(max_examples=examples(16), deadline=None)
 @given(st.lists(STEPS, min_size=1, max_size=2), st.sampled_from(["aos", "tile"]))
 def test_several_classes_in_one_launch(steps, layout):
     run_both(SMALL, AUTO, layout, steps, False)
@@ -138,13 +138,13 @@ def test_several_classes_in_one_launch(steps, layout):
 ALL = [[("new", kind, 37 + 8 * kind) for kind in range(3)], [("delete", 1, 3), ("new", 0, 70)]]
 
 
-@pytest.mark.parametrize("mode", few_modes(0))
+@pytest.mark.parametrize("mode", quick_modes("range+switch"))
 def test_in_every_mode(mode):
     run_both(LARGE, mode, "auto", ALL, False)
     run_both(PYTHON, mode, "auto", ALL, False)
 
 
-@pytest.mark.parametrize("mode", few_modes(1))
+@pytest.mark.parametrize("mode", quick_modes("concord"))
 def test_small_launches_in_every_mode(mode):
     run_both(SMALL, mode, "auto", ALL, False)
 

@@ -203,7 +203,11 @@ MANY = weighted_family(types=60, field_bytes=12).classes
 
 @pytest.mark.parametrize(
     ("classes", "capacity", "count"),
-    [(CLASSES, "8MiB", 1000), (MANY[:30], "64MiB", 65_537), (MANY, "64MiB", 300)],
+    [
+        (CLASSES, "8MiB", 1000),
+        (MANY[:30], "64MiB", 65_537),
+        pytest.param(MANY, "64MiB", 300, marks=pytest.mark.slow),
+    ],
 )
 def test_windows_take_little_room_from_objects(
     classes: tuple[Any, ...], capacity: str, count: int

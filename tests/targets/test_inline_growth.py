@@ -36,7 +36,10 @@ def _text(calls: int, statements: int, rounds: int) -> str:
 
 @pytest.mark.parametrize(
     ("shape", "target"),
-    rotated([(6, 2, 1), (8, 4, 1), (10, 1, 1), (8, 4, 4)], ["nvptx", "amdgpu"]),
+    rotated(
+        [(6, 2, 1), (8, 4, 1), (10, 1, 1), pytest.param((8, 4, 4), marks=pytest.mark.slow)],
+        ["nvptx", "amdgpu"],
+    ),
 )
 def test_calls_of_calls_do_not_multiply(
     tmp_path: Path, shape: tuple[int, int, int], target: str

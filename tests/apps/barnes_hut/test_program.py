@@ -123,7 +123,7 @@ def test_cpython() -> None:
 
 
 def test_warps() -> None:
-    require_as_oracle(6, 1, backend=InterpretedGpu())
+    require_as_oracle(3, 1, backend=InterpretedGpu())
 
 
 def test_debug_mode() -> None:

@@ -62,7 +62,13 @@ def test_every_mode_and_layout(mode: str, layout: str) -> None:
 
 @pytest.mark.parametrize(
     ("count", "contact", "left"),
-    [(1, 1.0, 1), (2, 5.0, 1), (60, 0.0, 60), (33, 5.0, 1), (500, 0.05, 323)],
+    [
+        pytest.param(1, 1.0, 1, marks=pytest.mark.slow),
+        (2, 5.0, 1),
+        pytest.param(60, 0.0, 60, marks=pytest.mark.slow),
+        (33, 5.0, 1),
+        (500, 0.05, 323),
+    ],
     ids=["alone", "two", "without contact", "all at once", "many"],
 )
 def test_sizes(count: int, contact: float, left: int) -> None:

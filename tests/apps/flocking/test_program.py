@@ -55,7 +55,7 @@ def test_every_mode_and_layout(mode: str, layout: str) -> None:
 
 @pytest.mark.parametrize(
     ("count", "side", "sight", "steps"),
-    [(1, 7.0, 5.0, 10), (100, 12.3, 5.0, 6), (40, 8.0, 15.0, 6), (200, 100.0, 5.0, 8)],
+    [(1, 7.0, 5.0, 10), (100, 12.3, 5.0, 6), (40, 8.0, 15.0, 6), (200, 100.0, 5.0, 4)],
     ids=["alone", "crowded", "all see all", "as published"],
 )
 def test_sizes(count: int, side: float, sight: float, steps: int) -> None:

@@ -44,7 +44,7 @@ def test_warps() -> None:
 @pytest.mark.parametrize("natural", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_debug_mode_finds_nothing(monkeypatch: pytest.MonkeyPatch, natural: bool) -> None:
     monkeypatch.setenv("SHAREDOA_DEBUG", "1")
-    assert compare(random_board(40, 7), 30, "coal", "cpu", natural) > 0
+    assert compare(random_board(24, 7), 20, "coal", "cpu", natural) > 0
 
 
 @pytest.mark.gpu

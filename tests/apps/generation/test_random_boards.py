@@ -32,7 +32,7 @@ def test_small_boards(board: np.ndarray, steps: int, run: tuple[str, bool]) -> N
 
 @pytest.mark.parametrize(("mode", "natural"), modes_and_flavours(0))
 def test_a_random_board_in_every_mode(mode: str, natural: bool) -> None:
-    assert compare(random_board(32, 3), 270, mode, "cpu", natural) > 0
+    assert compare(random_board(20, 3), 270, mode, "cpu", natural) > 0
 
 
 @pytest.mark.parametrize(("mode", "natural"), rotated(["coal", "typepointer"], [True, False]))

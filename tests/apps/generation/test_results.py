@@ -40,11 +40,8 @@ def test_the_larger_board() -> None:
     compare(600, 300, "range+switch", "cpu", False)
 
 
-@pytest.mark.parametrize(
-    "natural",
-    [pytest.param(False, marks=pytest.mark.slow), True],
-    ids=["faithful", "natural"],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("natural", [False, True], ids=["faithful", "natural"])
 def test_the_paper_size_starts(natural: bool) -> None:
     compare(1024, 10, "range+switch", "cpu", natural)
 

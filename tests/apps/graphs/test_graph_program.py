@@ -12,7 +12,7 @@ from apps.common.graph_generators import coauthors
 from apps.interface import CheckFailed, RunOptions, RunResult
 from sharedoa import ArgumentError
 
-from ...modes import FEW
+from ...modes import FEW, half_of, rotated
 from .running import SWEEPS, WORKLOADS, app, final_values
 
 
@@ -20,7 +20,7 @@ def run(name: str, **options: object) -> RunResult:
     return app(name).run(RunOptions(**{"size": 300, "backend": "cpu", **options}))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("name", half_of([*WORKLOADS], 0))
 def test_counts_are_equal_in_other_modes(name: str) -> None:
     results = [run(name, mode=mode) for mode in FEW[1]]
     assert all(result.counts == results[0].counts for result in results)
@@ -46,15 +46,14 @@ def test_counts() -> None:
     assert run("pagerank", size=20_000).counts["rank_bits"] == 21_269_543_373_235
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
-@pytest.mark.parametrize("size", [0, 1, 2])
+@pytest.mark.parametrize(("size", "name"), rotated([0, 1, 2], [*WORKLOADS], each=2))
 def test_tiny_sizes(name: str, size: int) -> None:
     result = run(name, size=size, check=True)
     assert result.objects == size + result.counts["edges"]
     assert result.counts["edges"] == {0: 0, 1: 0, 2: 2}[size]
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("name", half_of([*WORKLOADS], 1))
 def test_checks(name: str) -> None:
     result = run(name, check=True, mode="coal")
     assert sorted(result.checks.values()) == [1, SWEEPS]
@@ -87,7 +86,7 @@ def test_progress_and_kernel_times() -> None:
     assert {"kernel kernel_PR_gather", "kernel kernel_PR_scatter"} <= set(result.timings)
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("name", half_of([*WORKLOADS], 0))
 def test_picture(tmp_path: Path, name: str) -> None:
     file = tmp_path / "bars.png"
     assert run(name, out=file).picture == file

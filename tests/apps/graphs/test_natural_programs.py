@@ -64,7 +64,7 @@ def is_by_type(mode: str) -> bool:
 
 
 def modes_and_layouts() -> list[Any]:
-    """Every program in every mode and layout. Every second pair of these is quick with one program,
+    """Every program in every mode and layout. Every fourth pair of these is quick with one program,
     the others are slow."""
     pairs = [
         (mode, layout)
@@ -76,10 +76,7 @@ def modes_and_layouts() -> list[Any]:
         pytest.param(
             name,
             *pair,
-            marks=()
-            if (turn + turn // 2) % 2 == 0
-            and (turn + turn // len(PROGRAMS)) % len(PROGRAMS) == number
-            else pytest.mark.slow,
+            marks=() if turn % 4 == 0 and turn // 4 % len(PROGRAMS) == number else pytest.mark.slow,
             id="-".join((name, *pair)),
         )
         for number, name in enumerate(PROGRAMS)

@@ -19,7 +19,7 @@ from dispatch.mode import MODES
 from sharedoa.model.object import shared_type
 from tests.differential.effort import examples
 
-from ...modes import few_modes, rotated
+from ...modes import rotated
 from .running import (
     PAGERANKS,
     SWEEPS,
@@ -73,8 +73,7 @@ def test_vertices_of_suite_ve_have_no_methods() -> None:
     assert not shared_type(ve.ChiVertexFloat).slots
 
 
-@pytest.mark.parametrize("mode", few_modes(0))
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize(("name", "mode"), rotated(WORKLOADS, MODES))
 def test_results_in_every_mode(name: str, mode: str) -> None:
     graph = coauthors(600)
     assert_as_expected(name, final_values(name, graph, mode), expected_values(name, graph))

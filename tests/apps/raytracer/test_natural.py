@@ -26,7 +26,7 @@ from apps.raytracer.natural.shapes import FAR, Box, Plane, Shape, Sphere, Triang
 from apps.raytracer.rays import Ray
 from dispatch.mode import MODES
 
-from ...modes import few_modes
+from ...modes import quick_modes
 from .running import SCENE, natural, small_scene
 
 SIDE, PATHS = 40, 3
@@ -157,7 +157,7 @@ def test_against_the_reference(scene: Scene, dtype: type) -> None:
         assert rendering.counts()["rays"] == pytest.approx(reference.rays.sum(), rel=1e-3)
 
 
-@pytest.mark.parametrize("mode", few_modes(3))
+@pytest.mark.parametrize("mode", quick_modes("bits+switch"))
 def test_every_mode_agrees_with_the_reference(mode: str, tmp_path: Path) -> None:
     file = tmp_path / "scene.toml"
     file.write_text(SCENE)

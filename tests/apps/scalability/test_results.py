@@ -47,8 +47,7 @@ def checksum(count: int, additions: int) -> int:
     return int(last.view(np.uint32).sum(dtype=np.uint64))
 
 
-@pytest.mark.parametrize("arguments", CASES, ids=str)
-@pytest.mark.parametrize("mode", few_modes(0))
+@pytest.mark.parametrize(("arguments", "mode"), rotated(CASES, MODES))
 def test_sums_in_every_mode(mode: str, arguments: Arguments) -> None:
     for size in (1_024, 1_000):
         result = measured(size, mode, arguments)

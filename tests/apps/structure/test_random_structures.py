@@ -58,7 +58,7 @@ def structures(draw: st.DrawFn) -> Structure:
     )
 
 
-@settings(max_examples=examples(12))
+@settings(max_examples=examples(9))
 @given(structures(), st.integers(1, 4), st.sampled_from(RUNS), st.booleans())
 def test_all_agree(structure: Structure, steps: int, run: tuple[str, bool], repair: bool) -> None:
     mode, natural = run

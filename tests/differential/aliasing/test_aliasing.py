@@ -8,7 +8,7 @@ import pytest
 
 from dispatch.mode import MODES
 
-from ...modes import half_of
+from ...modes import third_of
 from ..effort import EXAMPLES, IS_THOROUGH
 from .agreement import made, play
 from .features import ALL, MENDED
@@ -24,7 +24,7 @@ def agree(folder: Path, seed: int, backend: str, mode: str = "auto") -> None:
     play(program, steps, folder, heaps(backend, mode, seed))
 
 
-@pytest.mark.parametrize("mode", half_of(MODES, 1))
+@pytest.mark.parametrize("mode", third_of(MODES, 1))
 def test_in_every_mode(tmp_path: Path, mode: str) -> None:
     for number in range(max(1, EXAMPLES // 3)):
         agree(tmp_path, _CPU + number * len(MODES) + MODES.index(mode), "cpu", mode)
