@@ -132,9 +132,9 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
     jobs: list[Job] = []
     compile = launch.compile
 
-    def noting(job: Job) -> Compilation:
+    def noting(job: Job, *instead: Any) -> Compilation:
         jobs.append(job)
-        return compile(job)
+        return compile(job, *instead)
 
     monkeypatch.setattr(launch, "compile", noting)
     return jobs

@@ -6,7 +6,8 @@ again and again, and to compile takes as long as many launches. On such heaps *g
 looks addresses up in the tree of ranges and is always right, is compiled beside the first launches
 (``background``). When there are other ranges launches go on with it at once, and code for these is
 compiled beside them; when it is there the layout epoch is raised, and whoever launches next looks
-at everything and finds it.
+at everything and finds it. Launches begin with general code, too, where an earlier process left
+that on disk and none for where objects lie, as it had got these clusters later.
 """
 
 from __future__ import annotations
@@ -72,6 +73,18 @@ def for_code(heap: Heap, uses: Uses, ranges: Ranges) -> Ranges:
             return GENERAL
         known.ranges.add(ranges)
         return ranges
+
+
+def may_begin_general(heap: Heap, uses: Uses, ranges: Ranges) -> bool:
+    """Whether launches of a program without code may have general code first, where objects that it
+    may meet lie in these ranges."""
+    return _makes_both(heap) and for_code(heap, uses, ranges) != GENERAL
+
+
+def begin_general(heap: Heap, uses: Uses) -> None:
+    """Launches of a program have general code, and no other."""
+    with _lock:
+        _of(heap, uses).ranges = {GENERAL}
 
 
 def prepare(program: Program, heap: Heap, unit: Unit, ranges: Ranges) -> None:

@@ -433,7 +433,26 @@ class Program:
         """Compiled for ``target`` and for ``heap``'s layout and references."""
         with self.lock:
             job = self.job(heap, mode, debug, target, given)
-            return self._known(job) or self._keep(_compiled(job))
+            found = self._known(job)
+            if found is not None:
+                return found
+            made = _compiled(job, lambda: self._general_job(heap, mode, debug, target, given))
+            if made.job is not job and any(made.job.facts.asked("ranges")):
+                known_ranges.begin_general(heap, self.uses())
+            return self._keep(made)
+
+    def _general_job(
+        self, heap: Heap, mode: Mode, debug: bool, target: Target, given: Given
+    ) -> Job | None:
+        """What would do for launches wherever objects lie, unless there is code for fields that lie
+        as they do now, which they would leave."""
+        uses, loaded = self.uses(), self._units.get(heap.backend, {}).values()
+        stale = len(self.code_to_change(heap, heap.layout.clusters))
+        if stale < sum(unit.heap() is heap for unit in loaded):
+            return None
+        if not known_ranges.may_begin_general(heap, uses, Now(uses, heap, given).where):
+            return None
+        return self.job(heap, mode, debug, target, given, known_ranges.GENERAL)
 
     def _known(self, job: Job) -> Compilation | None:
         """What was made of a job of which nothing was asked yet."""
@@ -509,11 +528,17 @@ class Program:
             ]
 
     def job(
-        self, heap: Heap, mode: Mode, debug: bool, target: Target, given: Given = NOTHING
+        self,
+        heap: Heap,
+        mode: Mode,
+        debug: bool,
+        target: Target,
+        given: Given = NOTHING,
+        ranges: Ranges | None = None,
     ) -> Job:
         """What is to be compiled for this; nothing was asked yet."""
         uses = self.uses()
-        now = Now(uses, heap, given)
+        now = Now(uses, heap, given, ranges=ranges)
         facts = Facts(uses, now.answer, mode.by_population, debug)
         return Job(
             self.source.name, uses.program, target, now.layout, heap.encoding, mode, debug,
@@ -564,6 +589,6 @@ class Program:
             release(backend, units)
 
 
-def _compiled(job: Job) -> Compilation:
+def _compiled(job: Job, instead: Callable[[], Job | None] = lambda: None) -> Compilation:
     with nothing_collected():
-        return compile(job)
+        return compile(job, instead)

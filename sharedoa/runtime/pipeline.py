@@ -158,9 +158,9 @@ EXTENSIONS = ("passes.ir", "ir", "ll", "dispatch.ll", "opt.ll", "ptx", "s", "o")
 _COMMENTS = {"ptx": "//", "s": "#"}
 
 
-def compile(job: Job) -> Compilation:
-    """Find the job's code, or run every stage in order; write what they make to ``SHAREDOA_DUMP``.
-    The job's facts are complete then.
+def compile(job: Job, instead: Callable[[], Job | None] = lambda: None) -> Compilation:
+    """Find the job's code, else that of the job ``instead``, or run every stage in order; write
+    what they make to ``SHAREDOA_DUMP``. The facts of the compilation's job are complete then.
 
     Raises CompileError for the user's mistakes, ConfigurationError for a folder that cannot be
     written, InternalError for whatever else goes wrong in a stage.
@@ -171,6 +171,11 @@ def compile(job: Job) -> Compilation:
     world = World.epoch
     description = describe(job) if is_kept else None
     found = None if description is None else descriptions.recall(job, description)
+    if description is not None and found is None and (other := instead()) is not None:
+        described = describe(other)
+        found = None if described is None else descriptions.recall(other, described)
+        if found is not None:
+            job, description = other, described
     if found is not None and description is not None and not always_compiles:
         job.facts.rest_on(found.questions, description.facts)
         compilation = Compilation(job, found, perf_counter() - begun)

@@ -202,6 +202,24 @@ MUTATIONS = (
         "the first launch after a class has grown compiles", _OF_RANGES,
     ),
     Mutation(
+        "launches begin with what they wait for", "sharedoa/runtime/pipeline.py",
+        "found = None if described is None else descriptions.recall(other, described)", "pass",
+        "the second process of wa-tor compiles before its first step, as its clusters are others",
+        ("tests/runtime/test_known_ranges.py"
+         "::test_launches_begin_with_general_code_that_is_on_disk",),
+    ),
+    Mutation(
+        "structs for which something was made", "sharedoa/ir/description.py", ', "made"}', "}",
+        "each process compiles all kernels that have structs with methods",
+        ("tests/apps/test_second_process.py::test_the_second_process_finds_everything[wator]",),
+    ),
+    Mutation(
+        "launches go back to general code", "sharedoa/runtime/launch.py",
+        "        if stale < sum(unit.heap() is heap for unit in loaded):", "        if False:",
+        "launches in another mode have those in the usual one look addresses up",
+        ("tests/runtime/test_known_ranges.py::test_launches_do_not_go_back_to_general_code",),
+    ),
+    Mutation(
         "general code for good", _RANGES, "    if is_new:\n", "    if False:\n",
         "launches look addresses up where they could compare", _OF_RANGES,
     ),

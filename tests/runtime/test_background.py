@@ -88,23 +88,23 @@ def heap() -> Iterator[oa.Heap]:
 class Gate(Kernels):
     """Compilations in the background wait until it is opened; those of launches are counted."""
 
-    def __init__(self, compile: Callable[[Job], Any]) -> None:
+    def __init__(self, compile: Callable[..., Any]) -> None:
         super().__init__()
         self._compile = compile
         self.open, self.begun = threading.Event(), threading.Event()
         self.failure: BaseException | None = None
         self.in_launches = self.beside = 0
 
-    def __call__(self, job: Job) -> Any:
+    def __call__(self, job: Job, *instead: Any) -> Any:
         if threading.current_thread().name != "sharedoa background":
             self.in_launches += 1
-            return self._compile(job)
+            return self._compile(job, *instead)
         self.beside += 1
         self.begun.set()
         assert self.open.wait(60)
         if self.failure is not None:
             raise self.failure
-        return self._compile(job)
+        return self._compile(job, *instead)
 
 
 @pytest.fixture

@@ -345,8 +345,8 @@ def test_clusters_that_change_while_code_is_compiled(
     other.start()
     other.join()
 
-    def noting(job: Any) -> Any:
-        made = compile(job)
+    def noting(*given: Any) -> Any:
+        made = compile(*given)
         is_compiled.set()
         return made
 

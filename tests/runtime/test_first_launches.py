@@ -98,12 +98,12 @@ class Compiled:
         self.open = threading.Event()
         self.open.set()
 
-    def __call__(self, job: Job) -> Any:
+    def __call__(self, job: Job, *instead: Any) -> Any:
         is_beside = threading.current_thread().name == "sharedoa background"
         (self.beside if is_beside else self.in_launches).append(job)
         if is_beside:
             assert self.open.wait(60)
-        return self._compile(job)
+        return self._compile(job, *instead)
 
     @property
     def names(self) -> Counter[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import i32
-from sharedoa.runtime import background, launch
+from sharedoa.runtime import background, knobs, launch
 from sharedoa.runtime.facts import NOTHING, Now
 from sharedoa.runtime.known_ranges import GENERAL
 from tests.heap.test_forks import child_does
@@ -51,6 +52,10 @@ class Other(oa.Object):
 
 @pytest.fixture
 def look() -> Any:
+    return new_look()
+
+
+def new_look() -> Any:
     """A kernel that nothing was compiled of."""
 
     @oa.kernel
@@ -69,9 +74,9 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Compiled]:
     compile: Callable[..., Any] = launch.compile
     main = threading.current_thread()
 
-    def noting(job: Any) -> Any:
+    def noting(job: Any, *instead: Any) -> Any:
         found.append((job.name, threading.current_thread() is main))
-        return compile(job)
+        return compile(job, *instead)
 
     monkeypatch.setattr(launch, "compile", noting)
     yield found
@@ -188,6 +193,86 @@ def test_what_is_being_compiled_for_other_ranges_is_dropped(look: Any, compiled:
         assert background.wait()
         check(heap, look, heap.concat(*trees))
         assert compiled.count(("look", True)) <= 2
+
+
+def new_look_beside() -> Any:
+    """A kernel whose code is another one where the others lie side by side."""
+
+    @oa.kernel
+    def look(trees: oa.Array[Tree], others: oa.Array[Other], out: oa.Array[i32]) -> None:
+        i = oa.grid(1)
+        out[i] = trees[i].kind() + others[i].age
+
+    return look
+
+
+def check_beside(heap: oa.Heap, look: Any, trees: Any, others: Any) -> None:
+    out = heap.zeros(len(trees), i32)
+    look[len(trees)](trees, others, out)
+    kinds = {Tree: 1, Oak: 2, Elm: 3}
+    ages = others.age.numpy()
+    assert (out.numpy() - ages).tolist() == [kinds[type(each)] for each in trees]
+
+
+def side_by_side(heap: oa.Heap) -> Any:
+    return heap.new(Other, 96, age=np.arange(96))
+
+
+def backwards(others: Any) -> Any:
+    return others[np.arange(96)[::-1]]
+
+
+@pytest.fixture
+def left(tmp_path: Path) -> Iterator[None]:
+    """On disk is what processes leave where classes have the ranges of ``forest``: code for these
+    and general code, with others of both kinds."""
+    with knobs.scope(cache_dir=tmp_path):
+        for order in (lambda others: others, backwards):
+            with new_heap() as heap:
+                trees = forest(heap)
+                heap.all(Oak).grow(0)
+                check_beside(heap, new_look_beside(), trees, order(side_by_side(heap)))
+                assert background.wait()
+        yield
+
+
+def otherwise(heap: oa.Heap) -> Any:
+    """Trees in other ranges."""
+    trees = heap.concat(*(heap.new(cls, 32) for cls in (Elm, Tree, Oak)))
+    heap.all(Oak).grow(0)
+    return trees
+
+
+@pytest.mark.usefixtures("left")
+def test_launches_begin_with_general_code_that_is_on_disk() -> None:
+    look = new_look_beside()
+    with new_heap() as heap:
+        trees, others = otherwise(heap), side_by_side(heap)
+        check_beside(heap, look, trees, others)
+        assert ranges_of(look) == GENERAL
+        assert background.wait()
+        check_beside(heap, look, trees, others)
+        assert ranges_of(look) == where(heap, look) != GENERAL
+
+
+@pytest.mark.usefixtures("left")
+def test_launches_do_not_go_back_to_general_code() -> None:
+    """What they have for where objects lie is quicker."""
+    look = new_look_beside()
+    with new_heap() as heap:
+        trees, others = otherwise(heap), side_by_side(heap)
+        for _ in range(2):
+            check_beside(heap, look, trees, backwards(others))
+            assert background.wait()
+        assert ranges_of(look) != GENERAL
+        go_on = threading.Event()
+        background.submit(lambda task: go_on.wait(60) and None, background.Urgency.NEEDED)
+        try:
+            # Of which there is but general code on disk.
+            check_beside(heap, look, trees, others)
+            assert ranges_of(look) == where(heap, look) != GENERAL
+        finally:
+            go_on.set()
 
 
 def test_whoever_has_the_heaps_lock_may_look(look: Any) -> None:

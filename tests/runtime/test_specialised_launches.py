@@ -408,12 +408,12 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """What is compiled beside launches waits for it; launches know nothing."""
     opened, compile = threading.Event(), launch.compile
 
-    def waiting(job: Job) -> Any:
+    def waiting(job: Job, *instead: Any) -> Any:
         if threading.current_thread().name == "sharedoa background":
             assert opened.wait(60)
         else:
             assert job.facts._answer is not None and job.facts._answer(("constant", 1)) is None
-        return compile(job)
+        return compile(job, *instead)
 
     monkeypatch.setattr(launch, "compile", waiting)
     with knobs.scope(background=True):

@@ -221,8 +221,8 @@ def test_objects_that_another_thread_makes_while_code_is_compiled(monkeypatch) -
     compile = launch.compile
     made: list[Any] = []
 
-    def compile_slowly(job: Any) -> Any:
-        compilation = compile(job)
+    def compile_slowly(*given: Any) -> Any:
+        compilation = compile(*given)
         if not made:
             thread = threading.Thread(target=lambda: made.append(heap.new(Moss, 9_000_000)))
             thread.start()
