@@ -84,6 +84,25 @@ MUTATIONS = (
         )
     ),
     Mutation(
+        "nodes at one place are nowhere after a step", "apps/structure/faithful/classes.py",
+        "(self.pos_y - other.pos_y) / distance if distance > 0 else f32(0)",
+        "(self.pos_y - other.pos_y) / distance",
+        "0 / 0 of two nodes at one place makes their velocities NaN",
+        ("tests/apps/structure/test_random_structures.py::test_nodes_at_one_place",),
+    ),
+    Mutation(
+        "labels are settled where edges are where they begin", "apps/graphs/ve/cc.py",
+        "if in_edges[k].get_value() != vertex.value:", "if in_edges[k].get_value() > vertex.value:",
+        "sweeps end while labels have yet to come along an edge",
+        ("tests/apps/graphs/test_workloads.py::test_paths_longer_than_the_sweeps",),
+    ),
+    Mutation(
+        "labels are settled where edges are where they end", "apps/graphs/ve/cc.py",
+        "if out_edges[k].get_value() != vertex.value:", "if False:",
+        "sweeps end while labels have yet to go back along an edge",
+        ("tests/apps/graphs/test_workloads.py::test_paths_longer_than_the_sweeps",),
+    ),
+    Mutation(
         "objects that are infinitely high are near", "sharedoa/model/grid_search.py",
         "    if not (x - x == 0.0 and y - y == 0.0 and z - z == 0.0):",
         "    if not (x - x == 0.0 and y - y == 0.0):",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,3 +75,33 @@ def test_all_agree(structure: Structure, steps: int, run: tuple[str, bool], repa
     assert counts == reference.counts()
     live = reference.node_lives
     assert (bits(state.x, state.y) == bits(reference.x[live], reference.y[live])).all()
+
+
+def meeting() -> Structure:
+    """Two free nodes at one place between one that is held and one that is pulled away."""
+    first, second = [0, 1, 1, 2], [1, 2, 3, 3]
+    return Structure(
+        kind=np.array([ANCHOR, FREE, FREE, PULLED], np.int32),
+        x=floats([0, 0.5, 0.5, 0.75]),
+        y=floats([0, 0.25, 0.25, 1]),
+        velocity_x=floats([0, 0, 0, 0.125]),
+        velocity_y=floats([0, 0, 0, 0.25]),
+        mass=floats([100, 60, 70, 100]),
+        first=np.array(first, np.int32),
+        second=np.array(second, np.int32),
+        factor=floats([3, 4, 5, 6]),
+        max_force=floats([9, 9, 9, 9]),
+    )
+
+
+@pytest.mark.parametrize("natural", [False, True])
+def test_nodes_at_one_place(natural: bool) -> None:
+    structure = meeting()
+    reference = Reference(structure)
+    for _ in range(6):
+        reference.advance()
+    assert len(set(reference.x.tolist())) == len(set(reference.y.tolist())) == 4
+    with simulation(structure, mode="range+switch", natural=natural) as running:
+        advance_to(running, 6)
+        state = running.state()
+    assert (bits(state.x, state.y) == bits(reference.x, reference.y)).all()
