@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from ..model.scalars import ScalarType
-from ..model.types import ReferenceType
+from ..model.types import ArrayType, ReferenceType
 from .core import (
     Function,
     Operation,
     Region,
+    Remark,
     Value,
     constant_of,
     defined_in,
@@ -18,8 +20,10 @@ from .core import (
     unconverted,
 )
 from .field_loads import FieldLoads, field_of
+from .rewrite import copy_operations
 from .roles import Role, may_meet, role_of
 
+_LOADED = ScalarType, ReferenceType, ArrayType
 _COMPUTING = ("constant", "convert", "length")
 _MOST = 12
 """Operations that lead to such a value."""
@@ -73,15 +77,49 @@ def count_up(loop: Operation) -> None:
             each.attributes["may_be_negative"] = False
 
 
+def asked_before(loads: FieldLoads, before: Before) -> Callable[[Value], bool]:
+    """Whether a field of an object is loaded before a loop in any case."""
+    return cache(
+        lambda object: any(
+            loads.certain(each, object) is not None
+            for region, inner in before
+            for each in region.operations[: region.operations.index(inner)]
+        )
+    )
+
+
 class BeforeLoop:
-    """Of one loop. ``stored``: all that the program writes to (``roles``)."""
+    """Of one loop. ``stored``: all that the program writes to (``roles``); ``is_there``: whether an
+    object may be asked before the loop."""
 
     def __init__(
-        self, loads: FieldLoads, stored: frozenset[Role], loop: Operation, before: Before
+        self, stored: frozenset[Role], loop: Operation, is_there: Callable[[Value], bool]
     ) -> None:
-        self._loads, self._stored, self._before = loads, stored, before
+        self._stored, self._is_there = stored, is_there
         self._inside = defined_in(Region([], [loop]))
-        self._objects: dict[Value, bool] = {}
+        #: What loads fields before the loop, and what these are called.
+        self.made: list[Operation] = []
+        self.names: list[str] = []
+        self._loaded: dict[Hashable, Value] = {}
+
+    def loaded(self, load: Operation) -> Value | None:
+        """What a round loads, if it is a field that is the same in all of them: loaded once, by the
+        operations ``made``."""
+        chain, known = self.asked(load), self.operations(load.result)
+        if not chain or not known or not isinstance(load.result.type, _LOADED):
+            return None
+        object, cls = unconverted(chain[0].operands[0]), chain[0]["owner"]
+        steps = (each.attributes.get("name") or constant_of(each.operands[1]) for each in chain)
+        key = object, cls, *steps
+        if key not in self._loaded:
+            values: dict[Value, Value] = {}
+            self.made += copy_operations(known, values)
+            self._loaded[key] = values[load.result]
+            self.names.append(f"{cls.name}.{chain[0]['name']}")
+        return self._loaded[key]
+
+    def remark(self, text: str, loop: Operation) -> Remark:
+        return Remark(loop.location, text + ", ".join(dict.fromkeys(self.names)))
 
     def is_outside(self, value: Value) -> bool:
         return value not in self._inside
@@ -126,16 +164,6 @@ class BeforeLoop:
         if any(may_meet(role, each) for each in self._stored):
             return None
         return chain if self._is_there(object) else None
-
-    def _is_there(self, object: Value) -> bool:
-        """Whether a field of the object is loaded before the loop in any case."""
-        if object not in self._objects:
-            self._objects[object] = any(
-                self._loads.certain(each, object) is not None
-                for region, inner in self._before
-                for each in region.operations[: region.operations.index(inner)]
-            )
-        return self._objects[object]
 
 
 def _in_order(found: dict[Operation, None]) -> list[Operation]:

@@ -3,8 +3,10 @@
 from .mutation import Mutation
 
 _PASS = "sharedoa/ir/passes/hoist_fields.py"
+_BEFORE = "sharedoa/ir/before_loop.py"
 _IN_PLACE = "sharedoa/ir/small_functions.py"
 _TESTS = "tests/ir/test_hoist_fields.py"
+_FILES = "tests/ir/test_files.py"
 _ONCE = f"{_TESTS}::test_which_are_loaded_once"
 _NONE = f"{_TESTS}::test_none_is_asked_nothing"
 _OTHERS = f"{_TESTS}::test_what_is_given_once_by_the_launch_and_once_by_others"
@@ -13,7 +15,8 @@ _RANDOM = f"{_TESTS}::test_random_loops_mean_the_same"
 MUTATIONS = (
     Mutation(
         "None before a loop", _PASS,
-        "if not all(map(self._facts.is_object, sorted(self._objects[object]))):", "if False:",
+        "numbers is not None and all(map(self._facts.is_object, sorted(numbers)))",
+        "numbers is not None",
         "a field of null is read before a loop that asks it nothing", (_NONE, _OTHERS),
     ),
     Mutation(
@@ -32,9 +35,10 @@ MUTATIONS = (
         "a function asks the None that another call gives it", (_OTHERS,),
     ),
     Mutation(
-        "fields that rounds change", _PASS,
+        "fields that rounds change", _BEFORE,
         "if any(may_meet(role, each) for each in self._stored):", "if False:",
-        "rounds see what a field was before the loop", (_ONCE, _RANDOM),
+        "rounds go on with what a field was before they, or other threads, stored to it",
+        (_ONCE, _RANDOM, _FILES),
     ),
     Mutation(
         "objects of others", _PASS, "if numbers is None:", "if False:",
@@ -42,17 +46,18 @@ MUTATIONS = (
         (_OTHERS,),
     ),
     Mutation(
-        "fields of subclasses before a loop", _PASS,
+        "fields of subclasses before a loop", _BEFORE,
         'if chain[0]["owner"] not in object.type.cls.ancestry():', "if False:",
-        "a field is read of an object that has none", (f"{_TESTS}::test_fields_of_a_subclass",),
+        "memory behind an object is read as a field of its subclass",
+        (f"{_TESTS}::test_fields_of_a_subclass", _FILES),
     ),
     Mutation(
         "short loops that LLVM keeps", _PASS, "        self._write_out(loop)\n", "",
         "rounds wait for each other", (f"{_TESTS}::test_short_loops_are_written_out",),
     ),
     Mutation(
-        "parts of one field", _PASS, "return (self.object, self.chain[0][\"owner\"], *steps)",
-        "return (self.object, self.chain[0][\"owner\"], *steps[:1])",
+        "parts of one field", _BEFORE, "key = object, cls, *steps",
+        "key = object, cls, *[*steps][:1]",
         "a member of a struct counts as another one", (_ONCE, _RANDOM),
     ),
     Mutation(

@@ -15,32 +15,28 @@ Functions that are small stand where loops call them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
 
-from ...model.types import ArrayType, ReferenceType, ScalarType
+from ...model.types import ArrayType, ReferenceType
+from ..before_loop import BeforeLoop
 from ..core import (
     Function,
     Lane,
     Operation,
     Program,
     Region,
-    Remark,
     Value,
-    element_of,
     operations_in,
     rounds_of,
     unconverted,
 )
-from ..field_loads import field_of
 from ..job import Facts, Job
 from ..operations import kind_of
-from ..rewrite import make, replace_uses
-from ..roles import Role, may_meet, role_of, stored_roles
+from ..rewrite import replace_uses
+from ..roles import Role, stored_roles
 from ..small_functions import put_in_place
 from .calls import callees, is_known
 
-Key = tuple[Hashable, ...]
 MOST_FIELDS = 6
 """Loaded before one loop: each takes a register or two for as long as that lasts."""
 MOST_ROUNDS = 8
@@ -99,18 +95,6 @@ def given_by_launch(
             return found
 
 
-class _Place(NamedTuple):
-    """A field of an object, or a part of one; ``chain``: the operations that name it."""
-
-    object: Value
-    chain: Sequence[Operation]
-
-    @property
-    def key(self) -> Key:
-        steps = [each.attributes.get("name") or tuple(each.operands[1:]) for each in self.chain]
-        return (self.object, self.chain[0]["owner"], *steps)
-
-
 class _Hoisting:
     """In one function."""
 
@@ -138,24 +122,18 @@ class _Hoisting:
     def _loop(self, region: Region, loop: Operation) -> None:
         for inner in loop.regions:
             put_in_place(self._program, self._function, inner, self._is_given)
-        loads = [*self._loads(loop)]
-        keys = dict.fromkeys(place.key for _, _, place in loads)
-        if not 0 < len(keys) <= MOST_FIELDS:
+        once = BeforeLoop(self._stored, loop, self._is_there)
+        loads = [(*each, once.loaded(each[1])) for each in self._loads(loop)]
+        if not 0 < len(once.names) <= MOST_FIELDS:
             return
-        made: list[Operation] = []
-        known: dict[Key, Value] = {}
-        for inner, load, place in loads:
-            if place.key not in known:
-                known[place.key] = self._loaded(place, load, made)
-            inner.operations.remove(load)
-            replace_uses(self._function, {load.result: known[place.key]})
+        for inner, load, value in loads:
+            if value is not None:
+                inner.operations.remove(load)
+                replace_uses(self._function, {load.result: value})
         at = region.operations.index(loop)
-        region.operations[at:at] = made
+        region.operations[at:at] = once.made
         self._write_out(loop)
-        fields = (f"{place.chain[0]['owner'].name}.{place.chain[0]['name']}" for *_, place in loads)
-        self._program.remarks.append(
-            Remark(loop.location, _TEXT + ", ".join(dict.fromkeys(fields)))
-        )
+        self._program.remarks.append(once.remark(_TEXT, loop))
 
     def _write_out(self, loop: Operation) -> None:
         """Loops without others in them that are short are written out: what each round is left with
@@ -173,54 +151,21 @@ class _Hoisting:
             return False
         return any(unconverted(operand) in self._objects for operand in call.operands)
 
-    def _loads(self, loop: Operation) -> Iterator[tuple[Region, Operation, _Place]]:
-        """What rounds load that is the same in all, and the regions it stands in."""
+    def _loads(self, loop: Operation) -> Iterator[tuple[Region, Operation]]:
+        """What rounds load, and the regions it stands in."""
         pending = [*loop.regions]
         while pending:
             region = pending.pop()
             for operation in region.operations:
                 if operation.kind == "load":
-                    place = self._place(operation.operands[0])
-                    if place is not None:
-                        yield region, operation, place
+                    yield region, operation
                 elif "shared" not in operation.attributes:
                     pending += operation.regions
 
-    def _place(self, lvalue: Value) -> _Place | None:
-        if not isinstance(element_of(lvalue), ScalarType | ReferenceType | ArrayType):
-            return None
-        chain = field_of(lvalue)
-        if chain is None:
-            return None
-        object = unconverted(chain[0].operands[0])
-        if object not in self._objects or not isinstance(object.type, ReferenceType):
-            return None
-        role = role_of(lvalue)
-        if chain[0]["owner"] not in object.type.cls.ancestry():
-            return None
-        if any(may_meet(role, each) for each in self._stored):
-            return None
-        if not all(map(self._facts.is_object, sorted(self._objects[object]))):
-            return None
-        return _Place(object, chain)
-
-    def _loaded(self, place: _Place, load: Operation, made: list[Operation]) -> Value:
-        """The value, by operations that are added to ``made``."""
-        at, base, field = load.location, place.object, place.chain[0]
-
-        def add(kind: str, operands: Sequence[Value], like: Value, **attributes: Any) -> Value:
-            made.append(make(kind, operands, at, [like.type], **attributes))
-            return made[-1].result
-
-        if field.operands[0].type != base.type:
-            base = add("convert", [base], field.operands[0])
-        for each in place.chain:
-            others = []
-            for index in each.operands[1:]:
-                assert index.source is not None
-                others.append(add("constant", [], index, **index.source.attributes))
-            base = add(each.kind, [base, *others], each.result, **each.attributes)
-        return add("load", [base], load.result)
+    def _is_there(self, object: Value) -> bool:
+        """Whether the launch was given it."""
+        numbers = self._objects.get(object)
+        return numbers is not None and all(map(self._facts.is_object, sorted(numbers)))
 
 
 def _is_loop(operation: Operation) -> bool:

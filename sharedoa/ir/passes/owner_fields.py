@@ -14,34 +14,31 @@ stores to. Small functions stand where they are called with such objects.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable
 
 from ...model.scalars import ScalarType
 from ...model.types import ArrayType, ReferenceType
-from ..before_loop import BeforeLoop, count_up, shared_loops_of
+from ..before_loop import BeforeLoop, asked_before, count_up, shared_loops_of
 from ..core import (
     Function,
     Location,
     Operation,
     Program,
     Region,
-    Remark,
     Value,
-    constant_of,
     live_ins,
     operations_in,
     unconverted,
 )
 from ..field_loads import FieldLoads
 from ..rewrite import copy_operations, make, replace_uses
-from ..roles import stored_roles
+from ..roles import Role, stored_roles
 from ..small_functions import put_in_place
 from ..uniformity import is_of_launch
 from .calls import is_known
 from .shared_loops import only_indexed
 from .unused import remove_unused_in
 
-_FETCHED = ScalarType, ReferenceType, ArrayType
 _TEXT = "loaded once before this loop, which threads share: "
 
 
@@ -55,21 +52,19 @@ def load_of_owners(program: Program) -> None:
             draft = _Draft(program, function, loop)
             if not draft.objects:
                 continue
-            made = draft.load(BeforeLoop(loads, stored, draft.loop, before))
-            if not made or _words(draft.loop, function) > _words(loop, function):
+            once = draft.load(stored, asked_before(loads, before))
+            if not once.made or _words(draft.loop, function) > _words(loop, function):
                 continue
             region = before[-1].region
             place = region.operations.index(loop)
-            region.operations[place : place + 1] = [*made, draft.loop]
+            region.operations[place : place + 1] = [*once.made, draft.loop]
             replace_uses(function, dict(zip(loop.results, draft.loop.results, strict=True)))
-            text = _TEXT + ", ".join(draft.names)
-            program.remarks.append(Remark(loop.location, text))
+            program.remarks.append(once.remark(_TEXT, loop))
 
 
 class _Draft:
     """A copy of a loop, in which small functions stand where they are given ``objects``, which its
-    rounds ask and which may be others in each thread. ``names``: of the fields that are loaded
-    before it."""
+    rounds ask and which may be others in each thread."""
 
     def __init__(self, program: Program, function: Function, loop: Operation) -> None:
         self.objects = {
@@ -77,7 +72,6 @@ class _Draft:
             for value in live_ins(loop.regions)
             if isinstance(value.type, ReferenceType) and not is_of_launch(value, function)
         }
-        self.names: list[str] = []
         (self.loop,) = copy_operations([loop], {})
         self._body = self.loop.regions[0]
         if self.objects:
@@ -86,29 +80,15 @@ class _Draft:
     def _is_asked(self, call: Operation) -> bool:
         return any(unconverted(operand) in self.objects for operand in call.operands)
 
-    def load(self, outside: BeforeLoop) -> list[Operation]:
+    def load(self, stored: frozenset[Role], is_there: Callable[[Value], bool]) -> BeforeLoop:
         """What loads their fields; the loop goes on with that."""
-        made: list[Operation] = []
-        loaded: dict[Hashable, Value] = {}
-        now: dict[Value, Value] = {}
-        for load in [each for each in operations_in(self._body) if each.kind == "load"]:
-            chain, known = outside.asked(load), outside.operations(load.result)
-            if not chain or not known or not isinstance(load.result.type, _FETCHED):
-                continue
-            object, cls = unconverted(chain[0].operands[0]), chain[0]["owner"]
-            steps = (each.attributes.get("name") or constant_of(each.operands[1]) for each in chain)
-            key = object, cls, *steps
-            if object in self.objects and key not in loaded:
-                values: dict[Value, Value] = {}
-                made += copy_operations(known, values)
-                loaded[key] = values[load.result]
-                self.names.append(f"{cls.name}.{chain[0]['name']}")
-            if key in loaded:
-                now[load.result] = loaded[key]
-        replace_uses(self._body, now)
+        once = BeforeLoop(stored, self.loop, lambda each: each in self.objects and is_there(each))
+        loads = [each for each in operations_in(self._body) if each.kind == "load"]
+        known = {each.result: once.loaded(each) for each in loads}
+        replace_uses(self._body, {old: new for old, new in known.items() if new is not None})
         count_up(self.loop)
         remove_unused_in(Region([], [self.loop, make("return", self.loop.results, self._at)]))
-        return made
+        return once
 
     @property
     def _at(self) -> Location:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...model.scalars import boolean, i32, weak_int
-from ..before_loop import BeforeLoop, count_up, is_counter, shared_loops_of
+from ..before_loop import BeforeLoop, asked_before, count_up, is_counter, shared_loops_of
 from ..core import (
     Function,
     Operation,
@@ -57,7 +57,8 @@ def split_lists(program: Program) -> None:
             choice = draft.choice()
             if choice is None:
                 continue
-            known = BeforeLoop(loads, stored, draft.loop, before).operations(choice.bound)
+            once = BeforeLoop(stored, draft.loop, asked_before(loads, before))
+            known = once.operations(choice.bound)
             if known is None:
                 continue
             region, place = before[-1].region, before[-1].region.operations.index(loop)
