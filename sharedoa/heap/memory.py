@@ -287,6 +287,7 @@ class HeapMemory:
     def rearrange(self, layout: Layout) -> None:
         """Give all objects the clusters of ``layout``; the caller holds the heap's lock."""
         self.stand_still(is_code=True)
+        self.settle()  # objects that captured steps have made change, too
         assert isinstance(self.placement, ByTypePlacement)
         self.placement.rearrange(layout)
 

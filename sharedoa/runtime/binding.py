@@ -33,6 +33,7 @@ from ..model.run_form import RunForm
 from ..model.world import World
 from . import clustering
 from .bound_names import NO_NAMES, BoundNames
+from .compared_clusters import Comparison
 from .geometry import Geometry
 from .specialisation import Constants
 from .unit import Unit
@@ -87,6 +88,8 @@ class Binding:
     is_compared: bool = False
     #: Whether its code is for blocks of whole warps only (``packing``).
     is_packed: bool = False
+    #: For which comparison of clusters its launches are timed.
+    compared: Comparison | None = None
     #: What starts the launches of each number, by ``Backend.prepare``.
     starts: dict[int, Callable[[], None]] = field(default_factory=dict)
 

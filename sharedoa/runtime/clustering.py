@@ -4,7 +4,8 @@ When a program is launched for the first time on a heap with many objects, once 
 been launched a few times, and when it is bound for twice as many threads, some warps of that launch
 are interpreted (``sharedoa.sampling``). What all programs touched says what clusters would spare;
 where that is enough the objects are rearranged in place. What decides is where references lead,
-which is in the objects and not in the code. After their first look programs run for longer than all
+which is in the objects and not in the code; the device's clock has the last word
+(``compared_clusters``). After their first look programs run for longer than all
 looks have taken before any is looked at again. What earlier runs found takes the place of the first
 look (``remembered_looks``).
 """
@@ -21,10 +22,11 @@ from dispatch.dataclass import dataclass, field
 
 from ..heap.heap import Heap
 from ..ir.job import Uses
-from ..model.classes import ClassType, Family
+from ..model.classes import ClassType
 from ..sampling import Choice, Costs, NotCounted, SampledCosts, sample
-from . import planned_clusters, remembered_looks
-from .remembered_looks import Circumstances, Look
+from . import background, compared_clusters, planned_clusters, remembered_looks
+from .compared_clusters import count
+from .remembered_looks import Circumstances, Compared, Look
 
 if TYPE_CHECKING:
     from dispatch.mode import Mode
@@ -63,6 +65,8 @@ class _Looks:
 
     seconds: float = 0.0
     not_before: float = 0.0
+    #: Whether clusters are being compared: objects are about to change anyway.
+    are_held: bool = False
 
     def took(self, begun: float) -> None:
         """There was a look, from then until now."""
@@ -72,7 +76,7 @@ class _Looks:
 
     @property
     def are_too_many(self) -> bool:
-        return perf_counter() < self.not_before
+        return self.are_held or perf_counter() < self.not_before
 
 
 @dataclass(eq=False)
@@ -183,10 +187,12 @@ def consider(heap: Heap, launches: Sequence[Launchable]) -> list[Launched | None
     if not heap.layout.is_open or not any(asked):
         return found
     planned_clusters.take_over(heap)
+    launched = _known.setdefault(heap, _OfHeap())
+    launched.looks.are_held = compared_clusters.of(heap) is not None
+    _keep_compared(heap, launched.programs)
     large = [n for n, each in enumerate(launches) if asked[n] and not is_small(each[1])]
     if not large:
         return found
-    launched = _known.setdefault(heap, _OfHeap())
     looked_at: dict[Launched, bool] = {}
     begun = perf_counter()
     # Nobody may free or move what sampled threads read, or note launches meanwhile.
@@ -215,7 +221,7 @@ def _look(
 ) -> Launched | None:
     """Count a launch, and look at it if it is time to and none that is alike is among
     ``looked_at``, where it is noted with whether there was anything to see."""
-    objects = max((_count(heap, family) for family in program.uses().families), default=0)
+    objects = max((count(heap, family) for family in program.uses().families), default=0)
     if objects < FEWEST_OBJECTS:
         return None
     runs = tuple([getattr(each, "_run", None) is not None for each in arguments])
@@ -226,9 +232,13 @@ def _look(
     if known in looked_at or not known.is_due(objects, threads):
         return known if known.is_counted else None
     now = Circumstances.of(runs, heap.layout, objects, threads)
+    if known.then is None:
+        compared = remembered_looks.recall(program.uses(), now.in_general, Compared)
+        for cls, slower in () if compared is None else compared.slower.items():
+            compared_clusters.note(heap, cls, slower)
     look = None
     if known.may_recall and now != known.then:
-        look = remembered_looks.recall(program.uses(), now)
+        look = remembered_looks.recall(program.uses(), now, Look)
     if look is not None:
         known.recalls(look, objects, threads)
     elif known.is_new or not known.looks.are_too_many:
@@ -240,7 +250,7 @@ def _look(
             return known  # the next one may have something to do
         layout, costs = heap.layout, {}
         for cls, fields in touches.of_class.items():
-            if layout.is_open_for(cls) and _count(heap, cls.family) >= FEWEST_OBJECTS:
+            if layout.is_open_for(cls) and count(heap, cls.family) >= FEWEST_OBJECTS:
                 costs[cls] = SampledCosts(layout, cls, fields)
         known.saw(costs, objects, threads)
         known.seconds, known.groups_kept = perf_counter() - begun, -1
@@ -251,12 +261,12 @@ def _look(
     return known if known.is_counted else None
 
 
-def _count(heap: Heap, family: Family) -> int:
-    return sum(map(heap.placement.count, family.root.concrete()))
-
-
 def _choose_by(heap: Heap, programs: _Programs, seen: Sequence[Launched]) -> None:
     """Rearrange objects by what was ``seen``, and keep that for later runs."""
+    if compared_clusters.of(heap) is not None:
+        for known in seen:
+            known.is_put_off = True
+        return
     begun = perf_counter()
     try:
         _choose(heap, programs, seen)
@@ -300,8 +310,10 @@ def _choose(heap: Heap, programs: _Programs, seen: Sequence[Launched]) -> None:
         best = choice.best()
         cost = choice.cost(best)
         if cost > _WORTHWHILE * choice.cost(()):
-            clusters = clusters.replace(cls, ())
-        elif cost < least * costs[cls] and cost < costs[cls] - spared:
+            best = ()
+        elif not (cost < least * costs[cls] and cost < costs[cls] - spared):
+            continue
+        if not compared_clusters.is_slower(heap, cls, best, heap.layout.clusters.of(cls)):
             clusters = clusters.replace(cls, best)
     latest = max(each.launches for each in seen)
     over = [
@@ -309,7 +321,21 @@ def _choose(heap: Heap, programs: _Programs, seen: Sequence[Launched]) -> None:
         for program, launched in programs.items()
         if LAUNCHES * sum(known.launches for known in launched.values()) <= latest
     ]
-    planned_clusters.rearrange(heap, clusters, over)
+    if clusters == heap.layout.clusters and latest >= LAUNCHES and background.is_on():
+        # What objects got before there was any code was never compared.
+        rows = compared_clusters.never_compared(heap)
+        planned_clusters.rearrange(heap, rows, over, is_wanted=False)
+    else:
+        planned_clusters.rearrange(heap, clusters, over)
+
+
+def _keep_compared(heap: Heap, programs: _Programs) -> None:
+    """If clusters were compared, keep that for later runs of the programs that use them."""
+    found = compared_clusters.found_since(heap)
+    for known in (known for launched in programs.values() for known in launched.values()):
+        if found and known.then is not None and known.uses is not None:
+            own = {cls: slower for cls, slower in found.items() if cls in known.costs}
+            remembered_looks.remember(known.uses, known.then.in_general, Compared(own))
 
 
 def _choice(

@@ -37,7 +37,7 @@ from ..model.clusters import Clusters
 from ..model.layout import Layout
 from ..model.world import World
 from ..targets.base import Target
-from . import clustering, cpython, knobs, known_ranges, planned_clusters
+from . import clustering, compared_clusters, cpython, knobs, known_ranges, planned_clusters
 from .arguments import ArgumentPlan, refuse_nulls
 from .binding import Binding
 from .bound_names import NO_NAMES, BoundNames
@@ -219,6 +219,8 @@ class Program:
                     start = self.specialisation.started(self, binding, number, words, start)
                 if binding.is_compared:
                     start = self.packing.started(self, binding, number, geometry, start)
+                if binding.compared is not None:
+                    start = binding.compared.started(self, (id(self), number), start)
                 if binding.is_settled:
                     binding.keep(number, geometry, start)
                 if not is_new and not clustering.is_small(geometry):
@@ -343,6 +345,7 @@ class Program:
                 slots[first[place]] = run.first
         stores = self.uses().stores_references and not self.source.keeps_arrays
         fields, watched = self.uses().stored_fields, heap.distinct.watched
+        compared = compared_clusters.of(heap)
         are_settled = self._look_at_arrays(stores, arguments, heap)
         return Binding(
             heap.weak,
@@ -365,6 +368,7 @@ class Program:
             tuple(scalars),
             is_compared,
             any(is_packed for _, is_packed in facts.asked("packs")),
+            compared if compared is not None and compared.concerns(unit) else None,
         )
 
     def may_specialise(self, heap: Heap, debug: bool) -> bool:

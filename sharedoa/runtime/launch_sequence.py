@@ -8,7 +8,7 @@ does not all are bound again, and recorded again where that changed them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..ir.births import Births
     from .binding import Binding
     from .clustering import Launched
+    from .compared_clusters import Comparison
     from .launch import Program
     from .unit import Unit
 
@@ -143,6 +144,9 @@ class LaunchSequence:
         self.may_be_one: Callable[[], bool] | None = None
         self._ready: list[Any] = []
         self._packed = PackedSteps(heap)
+        #: For which comparison of clusters runs are timed, and what kind of runs they are.
+        self._compared: Comparison | None = None
+        self._kind: Hashable = ()
 
     def add(self, launch: RecordedLaunch) -> None:
         self._launches.append(launch)
@@ -212,7 +216,8 @@ class LaunchSequence:
             if may_be_one is not None and not may_be_one():
                 raise _NoLongerOneError(count)
             may_store_null = self._stores_references and self._called_all
-            is_one = may_store_null or self._packed.is_comparing
+            is_timed = self._packed.is_comparing or self._compared is not None
+            is_one = may_store_null or is_timed
             times = count if self._is_settled and not is_one else 1
             if not self._is_settled:
                 self._look_again(counts=not is_new)
@@ -230,8 +235,21 @@ class LaunchSequence:
             if packed.run():
                 self._bindings = []
             return
+        if self._compared is not None:
+            self._timed(self._replay_parts)
+            return
         for part in self._ready:
             backend.replay(part, times)
+
+    def _replay_parts(self) -> None:
+        for part in self._ready:
+            self.heap.backend.replay(part, 1)
+
+    def _timed(self, start: Callable[[], None]) -> None:
+        """Start a run, which is timed."""
+        assert self._compared is not None
+        if self._compared.run(self._kind, start):
+            self._bindings = []
 
     def _look_again(self, counts: bool) -> None:
         """A run goes the way that was found: bind again before the next one, if that is to be
@@ -319,6 +337,8 @@ class LaunchSequence:
             self._ready = [heap.backend.record(part) for part in prepared]
             self._key = key
         self._bound = bound
+        self._compared = next((each.compared for each in bound if each.compared), None)
+        self._kind = id(self), *(each.geometry.threads for each in launches)
         self._is_settled = all(each.is_settled and each.counted is None for each in bound)
         self._counted = [each for each in bound if each.counted is not None]
         self._are_arrays_settled = all(each.are_arrays_settled for each in bound)

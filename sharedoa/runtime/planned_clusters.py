@@ -3,8 +3,9 @@
 To rearrange objects takes little time; to compile anew all that uses them takes much. So kernels
 for the clusters that are wanted are compiled beside those that run (``background``), and objects
 stay as they are until then. When all of them are there the layout epoch is raised: whoever launches
-next looks at everything, rearranges the objects and finds the code. What nobody foresaw is compiled
-then, as always; code that does not fit is never taken, as what it rests on is asked again.
+next looks at everything, and launches of both are compared (``compared_clusters``). What nobody
+foresaw is compiled then, as always; code that does not fit is never taken, as what it rests on is
+asked again.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..forks import renew_in_child
 from ..heap.heap import Heap
 from ..model.clusters import Clusters
 from ..model.layout import Layout
-from . import background
+from . import background, compared_clusters
 
 if TYPE_CHECKING:
     from .launch import Program
@@ -35,6 +36,8 @@ class _Plan:
     layout: Layout
     #: Programs that need no code for it, as nobody launches them any more.
     over: WeakSet[Program]
+    #: Whether objects are to have them if launches cannot be compared.
+    is_wanted: bool = True
     is_ready: bool = False
     task: background.Task | None = None
 
@@ -61,9 +64,12 @@ def coming(heap: Heap) -> Clusters:
     return plan.layout.clusters if plan is not None and plan.is_coming else heap.layout.clusters
 
 
-def rearrange(heap: Heap, clusters: Clusters, over: Collection[Program] = ()) -> None:
-    """Objects get these clusters: at once where no code there is rests on others, else as soon as
-    there is code for it, but for programs that are ``over``. The caller holds the heap's lock."""
+def rearrange(
+    heap: Heap, clusters: Clusters, over: Collection[Program] = (), is_wanted: bool = True
+) -> None:
+    """Objects get these clusters: at once where no code there is rests on others, else if launches
+    take less time with them (``is_wanted``: or cannot be compared), once there is code for it, but
+    for programs that are ``over``. The caller holds the heap's lock."""
     if clusters == coming(heap):
         return
     before = _plans.pop(heap, None)
@@ -71,7 +77,8 @@ def rearrange(heap: Heap, clusters: Clusters, over: Collection[Program] = ()) ->
         before.task.drop()
     if clusters == heap.layout.clusters:
         return
-    plan, known = _Plan(heap.layout.with_clusters(clusters), WeakSet(over)), heap.weak
+    layout, known = heap.layout.with_clusters(clusters), heap.weak
+    plan = _Plan(layout, WeakSet(over), is_wanted)
     if background.is_on() and any(each.code_to_change(heap, clusters) for each in _all(heap)):
         _plans[heap] = plan
         work = partial(_prepare, known, plan)
@@ -107,16 +114,20 @@ def _prepare(known: Callable[[], Heap | None], plan: _Plan, task: background.Tas
 
 
 def take_over(heap: Heap) -> None:
-    """If there is code for the clusters that are wanted, objects get them."""
+    """If there is code for the clusters that are wanted, they are compared with those that there
+    are; if they were, objects get the quicker ones."""
     plan = _plans.get(heap)
-    if plan is None or not plan.is_ready:
+    is_ready = plan is not None and plan.is_ready
+    if not is_ready and compared_clusters.of(heap) is None:
         return
     with heap.lock:
-        if _plans.get(heap) is plan and not heap.upkeep.keeps_clusters:
+        compared_clusters.go_on(heap)
+        if plan is None or not is_ready or _plans.get(heap) is not plan:
+            return
+        if not heap.upkeep.keeps_clusters and compared_clusters.of(heap) is None:
             del _plans[heap]
-            clusters, layout = plan.layout.clusters, heap.layout
-            if all(layout.can_cluster(cls, names) for cls, groups in clusters for names in groups):
-                heap.rearrange(clusters)
+            if compared_clusters.are_possible(heap, plan.layout.clusters):
+                compared_clusters.begin(heap, plan.layout.clusters, plan.is_wanted)
 
 
 def remind(heap: Heap) -> None:

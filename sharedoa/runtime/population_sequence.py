@@ -369,16 +369,24 @@ class PopulationSequence(LaunchSequence):
                 self._look_again(counts=not is_new)
                 heap.before_launch()
                 heap.note_launch(self._stores_references, self._stores_fields)
-                for part in self._ready:
-                    heap.backend.replay(part, 1)
-                    heap.memory.last_launch = object()
-                    if plan.counted:
-                        # Before the host makes or ends any, the device is to have listed who lives.
-                        heap.memory.unsettled = reports
-                        reports.send(is_end=part is self._ready[-1])
+                if self._compared is None:
+                    self._replay_parts()
+                else:
+                    self._timed(self._replay_parts)
                 self._has_run = True
             finally:
                 launching.pop(this, None)
+
+    def _replay_parts(self) -> None:
+        plan, reports, memory = self._plan, self._reports, self.heap.memory
+        assert plan is not None and reports is not None
+        for part in self._ready:
+            self.heap.backend.replay(part, 1)
+            memory.last_launch = object()
+            if plan.counted:
+                # Before the host makes or ends any, the device is to have listed who lives.
+                memory.unsettled = reports
+                reports.send(is_end=part is self._ready[-1])
 
     def _has_room(self, plan: Plan, reports: _Reports) -> bool:
         """Whether another run has room for all that its threads may make. Waits for earlier ones if

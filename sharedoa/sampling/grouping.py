@@ -6,12 +6,13 @@ needs a sector for every field. Fields of a *cluster* (``model.clusters``) share
 
 A choice costs as many sectors as warps touch, and pairs of these, which is what comes from the
 device's own memory, and lines of 128 bytes, which is what caches look for; what a warp comes back
-to it has. And it costs the lines that each load or store of a warp takes apart: those of one object
-within 16 bytes of a cluster are one instruction.
+to it has, but what it writes again goes through to the second-level cache again. And it costs the lines that each load or store of a warp takes apart: those of one object
+within as many bytes of a cluster as are aligned, up to 16, are one instruction.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,14 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..model.classes import ClassType
-from ..model.field_address import LANES, Addressing
+from ..model.field_address import LANES, WIDEST_ACCESS, Addressing
 from ..model.layout import Layout, cluster_of
 from .lanes import Lvalue, Numbers, Weights
 
 WARP = 32
 _SECTOR, _PAIR, _LINE = 5, 6, 7
 """Powers of two, in bytes."""
-_AT_ONCE = 4
 _ADDRESS_BITS, _INSTRUCTION_BITS = 48, 6
 _WRITING = 3.0
 """Times as much as reading."""
@@ -39,7 +39,7 @@ Names = tuple[str, ...]
 class Touch(NamedTuple):
     """A scalar of ``size`` bytes of one object a lane, as part of the field ``name``: the object's
     address, the scalar's offset in the record (u64), and how often the threads that the lane stands
-    for touch it."""
+    for touch it at most where they come to it, and in all, which counts for what they write."""
 
     name: str
     objects: Numbers
@@ -47,6 +47,7 @@ class Touch(NamedTuple):
     size: int
     is_write: bool
     weights: Weights
+    times: Weights
 
 
 class Touches:
@@ -61,7 +62,7 @@ class Touches:
         return {cls: [*touches.values()] for cls, touches in self._found.items()}
 
     def add(self, lvalue: Lvalue, size: int, weights: Weights, is_write: bool) -> None:
-        """Note a touch of a field in lanes that have a weight. What a lane touches again is nothing
+        """Note a touch of a field in lanes that have a weight. What a lane reads again is nothing
         new: it counts as often as it does at most."""
         owner, name, objects, offset = lvalue.owner, lvalue.name, lvalue.base, lvalue.offset
         assert owner is not None
@@ -69,10 +70,12 @@ class Touches:
             # Touches keep the arrays, and these their identity.
             inside = id(offset) if isinstance(offset, np.ndarray) else int(offset)
             known, key = self._found.setdefault(owner, {}), (id(objects), inside, size, is_write)
+            times = weights
             if key in known:
-                weights = np.maximum(known[key].weights, weights)
-                offset = known[key].offsets
-            known[key] = Touch(name, objects, offset, size, is_write, weights)
+                before = known[key]
+                weights, offset = np.maximum(before.weights, weights), before.offsets
+                times = before.times + times if is_write else weights
+            known[key] = Touch(name, objects, offset, size, is_write, weights, times)
 
 
 class Group(NamedTuple):
@@ -94,6 +97,7 @@ class _Scalars(NamedTuple):
     sizes: Numbers
     fields: Numbers
     weights: Numbers
+    times: Numbers
 
 
 class NotCounted(LookupError):
@@ -132,17 +136,18 @@ class SampledCosts(Costs):
     def _count(self, group: Group) -> float:
         fields = self._scalars.fields
         chosen = np.flatnonzero((group.first <= fields) & (fields <= group.last))
-        objects, offsets, sizes, _, weights = (each[chosen] for each in self._scalars)
+        objects, offsets, sizes, _, weights, times = (each[chosen] for each in self._scalars)
         if group.is_cluster:
             cluster = cluster_of(self._record, self._names[group.first : group.last + 1])
             places = Addressing(LANES, cluster).address(objects, offsets, 0)
-            inside = (offsets - np.uint64(cluster.offset)) >> np.uint64(_AT_ONCE)
-            return _cost(places, inside, weights)
+            at_once = math.gcd(WIDEST_ACCESS, cluster.width)
+            inside = (offsets - np.uint64(cluster.offset)) // np.uint64(at_once)
+            return _cost(places, inside, weights, times)
         places, rows = np.empty_like(objects), Addressing(LANES)
         for size in np.flatnonzero(np.bincount(sizes)).tolist():
             own = sizes == size
             places[own] = rows.address(objects[own], offsets[own], size)
-        return _cost(places, offsets, weights)
+        return _cost(places, offsets, weights, times)
 
     @cached_property
     def _scalars(self) -> _Scalars:
@@ -167,11 +172,12 @@ class SampledCosts(Costs):
             lane = np.flatnonzero(touch.weights)
             known = np.broadcast_to([[touch.size], [self._names.index(touch.name)]], (2, len(lane)))
             offsets = np.broadcast_to(touch.offsets, lanes)[lane]
-            weights = touch.weights[lane] * (_WRITING if touch.is_write else 1.0)
+            factor = _WRITING if touch.is_write else 1.0
+            often = (each[lane] * factor for each in (touch.weights, touch.times))
             number = by_touch[id(touch.objects), touch.is_write][lane]
-            parts.append((number, offsets, *known, weights))
+            parts.append((number, offsets, *known, *often))
         if not parts:
-            return _Scalars(*[np.zeros(0, np.int64)] * 5)
+            return _Scalars(*[np.zeros(0, np.int64)] * 6)
         found = _Scalars(*map(np.concatenate, zip(*parts, strict=True)))
         # NumPy sorts numbers of 16 bits in a tenth of the time.
         small = np.min_scalar_type(len(every))
@@ -179,8 +185,11 @@ class SampledCosts(Costs):
         found = _Scalars(*(each[order_of] for each in found))
         first = np.flatnonzero(_is_first(found.objects) | _is_first(found.offsets))
         weights = np.maximum.reduceat(found.weights, first)
-        objects, offsets, sizes, fields, _ = (each[first] for each in found)
-        return _Scalars(every[order][is_first][objects], offsets, sizes, fields, weights)
+        number, offsets, sizes, fields, *_ = (each[first] for each in found)
+        objects = every[order][is_first][number]
+        are_written = (objects >> np.uint64(_ADDRESS_BITS)) & np.uint64(1) != 0
+        times = np.where(are_written, np.add.reduceat(found.times, first), weights)
+        return _Scalars(objects, offsets, sizes, fields, weights, times)
 
 
 def _is_first(values: Numbers) -> Numbers:
@@ -190,14 +199,15 @@ def _is_first(values: Numbers) -> Numbers:
     return found
 
 
-def _cost(places: Numbers, instructions: Numbers, weights: Weights) -> float:
+def _cost(places: Numbers, instructions: Numbers, weights: Weights, times: Weights) -> float:
     """Of touches of these addresses, and of ``instructions``, which are the same for what one of a
-    warp loads or stores."""
+    warp loads or stores; ``times``: how often in all."""
     lines = (places >> np.uint64(_LINE)) << np.uint64(_INSTRUCTION_BITS)
     requests = lines + (instructions & np.uint64((1 << _INSTRUCTION_BITS) - 1))
-    cost = float(_different(requests, weights)[1].sum())
+    cost = float(_different(requests, times)[1].sum())
+    cost += float(_different(places >> np.uint64(_SECTOR), times)[1].sum())
     shifted = 0
-    for bits in (_SECTOR, _PAIR, _LINE):
+    for bits in (_PAIR, _LINE):
         places, weights = _different(places >> np.uint64(bits - shifted), weights)
         cost += float(weights.sum())
         shifted = bits

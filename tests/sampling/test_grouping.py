@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
@@ -71,10 +72,12 @@ def touch(draw: Callable[..., Any]) -> Touch:
     offsets: Any = np.array([choices[k][0] for k in random.integers(0, len(choices), lanes)])
     offsets = offsets.astype(np.uint64) if draw(st.booleans()) else np.uint64(choices[-1][0])
     weights = random.choice([0.5, 1.0, 3.0], lanes) * runs
+    times = weights * random.choice([1, 2, 5], lanes)
     is_write = draw(st.booleans())
-    for each in (objects, weights):
+    times = times if is_write else weights
+    for each in (objects, weights, times):
         each.flags.writeable = False
-    return Touch(name, objects, offsets, choices[0][1], is_write, weights)
+    return Touch(name, objects, offsets, choices[0][1], is_write, weights, times)
 
 
 @st.composite
@@ -93,6 +96,15 @@ def counted(touches: list[Touch], group: Group) -> float:
     begin = RECORD.offsets[names[0]]
     width = RECORD.offsets[names[-1]] + RECORD.dtypes[names[-1]].itemsize - begin
     often: dict[Any, float] = {}
+    # What one scalar is written in all, whatever it was found by.
+    in_all: dict[Any, float] = {}
+    for each in touches:
+        offsets = np.broadcast_to(each.offsets, len(each.weights)).tolist()
+        for k, (address, offset) in enumerate(zip(each.objects.tolist(), offsets, strict=True)):
+            scalar = k // WARP, each.is_write, address, offset
+            before = in_all.get(scalar, 0.0)
+            count = float(each.times[k])
+            in_all[scalar] = before + count if each.is_write else max(before, count)
 
     def note(kind: str, place: Any, weight: float) -> None:
         often[kind, place] = max(often.get((kind, place), 0.0), weight)
@@ -106,14 +118,17 @@ def counted(touches: list[Touch], group: Group) -> float:
             tile = address - 4 * lane
             if group.is_cluster:
                 at = tile + 32 * begin + width * lane + offset - begin
-                part = (offset - begin) // 16
+                part = (offset - begin) // math.gcd(16, width)
             else:
                 at, part = tile + 32 * offset + each.size * lane, offset
             who = k // WARP, each.is_write
-            weight = float(each.weights[k]) * (3 if each.is_write else 1)
-            for size in (32, 64, 128):
+            factor = 3 if each.is_write else 1
+            weight = float(each.weights[k]) * factor
+            times = in_all[k // WARP, each.is_write, address, offset] * factor
+            note("32 bytes", (who, at // 32), times)
+            for size in (64, 128):
                 note(f"{size} bytes", (who, at // size), weight)
-            note("request", (who, at // 128, part), weight)
+            note("request", (who, at // 128, part), times)
     return sum(often.values())
 
 
