@@ -26,6 +26,7 @@ from ..model.classes import ClassType
 from ..sampling import Choice, Costs, NotCounted, SampledCosts, sample
 from . import background, compared_clusters, planned_clusters, remembered_looks
 from .compared_clusters import count
+from .planned_clusters import Trust
 from .remembered_looks import Circumstances, Compared, Look
 
 if TYPE_CHECKING:
@@ -324,9 +325,10 @@ def _choose(heap: Heap, programs: _Programs, seen: Sequence[Launched]) -> None:
     if clusters == heap.layout.clusters and latest >= LAUNCHES and background.is_on():
         # What objects got before there was any code was never compared.
         rows = compared_clusters.never_compared(heap)
-        planned_clusters.rearrange(heap, rows, over, is_wanted=False)
+        planned_clusters.rearrange(heap, rows, over, Trust.UNLIKELY)
     else:
-        planned_clusters.rearrange(heap, clusters, over)
+        how = Trust.KNOWN if all(known.is_recalled for known in seen) else Trust.LIKELY
+        planned_clusters.rearrange(heap, clusters, over, how)
 
 
 def _keep_compared(heap: Heap, programs: _Programs) -> None:

@@ -11,7 +11,6 @@ runs (``remembered_looks``). Which clusters there are has no effect on results.
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -26,11 +25,14 @@ from ..forks import renew_in_child
 from ..heap.heap import Heap
 from ..model.classes import ClassType, Family
 from ..model.clusters import Clusters, Groups
+from ..model.layout import Layout
+from . import background
 
 if TYPE_CHECKING:
     from .launch import Program
     from .unit import Unit
 
+Submit = Callable[[Layout], background.Task]
 _TURNS = 3
 """As objects are, with the other clusters, and as they were."""
 _SAMPLES, _WARM_UP = 12, 2
@@ -42,7 +44,7 @@ _MOST = 16
 """... so many times ``_SAMPLES`` launches of one kind: some are launched once and never again."""
 _MOST_UNDER_WAY = 40
 _ATTEMPTS = 3
-"""Until clusters that cannot be compared, as each turn has other launches, are as wanted."""
+"""Comparisons of clusters until the last one decides."""
 _WORTHWHILE = 0.99
 """What other clusters must take, of what objects take as they are: clocks are not exact."""
 _OTHER_POPULATION = 4
@@ -71,10 +73,10 @@ class _Kind:
 
 class Comparison:
     """Of the clusters that objects of a heap have with ``other`` ones. ``is_wanted``: whether they
-    are to have the others if nothing can be compared."""
+    are to have the others if nothing can be compared. ``submit`` has code made for a layout."""
 
-    def __init__(self, heap: Heap, other: Clusters, is_wanted: bool) -> None:
-        self._heap = heap.weak
+    def __init__(self, heap: Heap, other: Clusters, is_wanted: bool, submit: Submit) -> None:
+        self._heap, self._submit = heap.weak, submit
         self._sides = heap.layout.clusters, other
         self._is_wanted = is_wanted
         self._families = {cls.family for cls in _differing(*self._sides)}
@@ -84,8 +86,12 @@ class Comparison:
         self._begin()
 
     def _begin(self) -> None:
-        self._turn, self._is_over = 0, False
-        self._kinds: dict[Hashable, _Kind] = {}
+        self._turn = 0
+        #: At the end of a turn: makes code ready for the next one.
+        self._task: background.Task | None = None
+        self._kinds: dict[tuple[int, Hashable], _Kind] = {}
+        #: Of each who launches, the last one: steps that grow have other launches from then on.
+        self._latest: dict[int, _Kind] = {}
         #: Launches that have not ended, in their order, with their turns.
         self._under_way: deque[tuple[_Kind, int, Timing]] = deque()
 
@@ -95,25 +101,27 @@ class Comparison:
         return any(family in self._families for (family,), _ in asked)
 
     def started(
-        self, program: Program, kind: Hashable, start: Callable[[], None]
+        self, program: Program, number: int, start: Callable[[], None]
     ) -> Callable[[], None]:
-        """``start``, which starts launches of a ``kind`` of a program, and times them."""
+        """``start``, which starts launches of a ``number`` of a program, and times them."""
 
         def timed() -> None:
-            if self.run(kind, start):
+            if self.run(id(program), number, start):
                 program.bind_next(None)
 
         return timed
 
-    def run(self, kind: Hashable, start: Callable[[], None]) -> bool:
-        """Launch. Whether there were enough launches of this turn: who launches next is to be bound
-        anew, so that objects change (``go_on``)."""
-        heap = self._heap()
-        if heap is None or self._is_over:
+    def run(self, owner: int, form: Hashable, start: Callable[[], None]) -> bool:
+        """Start what an owner launches, which is the same as all of that ``form``. Whether there
+        were enough launches of this turn, and there is code for the next one: who launches next is
+        to be bound anew, so that objects change (``go_on``)."""
+        heap, task = self._heap(), self._task
+        if heap is None or task is not None:
             start()
-            return True
+            return task is not None and not task.is_pending
         with self._lock:
-            known, turn = self._kinds.setdefault(kind, _Kind()), self._turn
+            known, turn = self._kinds.setdefault((owner, form), _Kind()), self._turn
+            self._latest[owner] = known
             known.started[turn] += 1
             is_timed = (
                 known.started[turn] > _WARM_UP
@@ -132,11 +140,14 @@ class Comparison:
             while self._under_way and (seconds := self._under_way[0][2]()) is not None:
                 of, when, _ = self._under_way.popleft()
                 of.seconds[when].append(seconds)
-            self._is_over |= turn == self._turn and self._is_enough()
-            return self._is_over
+            if turn == self._turn and self._task is None and self._is_enough():
+                # Of the last turn the next one is the first, or none.
+                layout = heap.layout.with_clusters(self._sides[(turn + 1) % 2])
+                self._task = self._submit(layout)
+        return False
 
     def _is_enough(self) -> bool:
-        kinds = [each for each in self._kinds.values() if each.started[self._turn]]
+        kinds = [each for each in self._latest.values() if each.started[self._turn]]
         timed = [len(each.seconds[self._turn]) for each in kinds]
         most = max(each.started[self._turn] for each in kinds)
         return max(timed) >= _SAMPLES and (min(timed) >= _LEAST or most >= _MOST * _SAMPLES)
@@ -147,8 +158,11 @@ class Comparison:
         now = heap.layout.clusters
         if now != self._sides[self._turn % 2] or heap.upkeep.keeps_clusters:
             return True
-        if not self._is_over:
+        task = self._task
+        if task is None or task.is_pending:
             return False
+        if task.is_dropped or task.failure is not None:
+            return True
         is_last = self._turn == _TURNS - 1
         if is_last:
             kept = self._kept(heap)
@@ -158,7 +172,7 @@ class Comparison:
                 return False
         else:
             with self._lock:
-                self._turn, self._is_over = self._turn + 1, False
+                self._turn, self._task = self._turn + 1, None
                 self._under_way.clear()
             kept = self._sides[self._turn % 2]
         if not are_possible(heap, kept):
@@ -168,33 +182,39 @@ class Comparison:
         return is_last
 
     def _kept(self, heap: Heap) -> Clusters | None:
-        """What objects are to have, which is noted; None if there is to be another attempt."""
+        """What objects are to have, which is noted if it is known; None if there is to be another
+        attempt."""
         before, other = self._sides
-        ratio = self._ratio()
+        taken = self._taken()
         self._attempts += 1
-        if ratio is None:
-            if self._attempts < _ATTEMPTS:
-                return None
-            return other if self._is_wanted else before
-        kept, slower = (other, before) if ratio < _WORTHWHILE else (before, other)
+        is_last = self._attempts >= _ATTEMPTS
+        if taken is None:
+            return None if not is_last else other if self._is_wanted else before
+        first, second, last = taken
+        # In a population that grows or dies out, what comes between lies between.
+        mean = (first + last) / 2
+        least, most = (mean, mean) if is_last else (min(first, last), max(first, last))
+        if second < _WORTHWHILE * least:
+            kept, slower = other, before
+        elif is_last or second > most:
+            kept, slower = before, other
+        else:
+            return None
         for cls in _differing(before, other):
             note(heap, cls, [Slower(slower.of(cls), kept.of(cls), count(heap, cls.family))])
         _of_heap(heap).is_new = True
         return kept
 
-    def _ratio(self) -> float | None:
-        """What launches took with the others, of what they took without; None if that is not known,
-        as none could be timed, or those of each turn were of other kinds."""
-        without = with_others = 0.0
+    def _taken(self) -> tuple[float, float, float] | None:
+        """What the same launches took in each turn; None if none could be timed, or each turn had
+        others."""
+        of_turns = [0.0] * _TURNS
         for kind in self._kinds.values():
-            first, second, last = kind.seconds
             if min(map(len, kind.seconds)) >= _LEAST:
-                often = sum(kind.started)
-                without += often * (median(first) + median(last)) / 2
-                with_others += often * median(second)
-        if not without or math.isnan(without + with_others):
-            return None
-        return with_others / without
+                for turn, seconds in enumerate(kind.seconds):
+                    of_turns[turn] += sum(kind.started) * median(seconds)
+        first, second, last = of_turns
+        return (first, second, last) if sum(of_turns) > 0 else None  # not NaN, either
 
 
 @dataclass(eq=False)
@@ -219,10 +239,10 @@ def of(heap: Heap) -> Comparison | None:
     return found.comparison if found is not None else None
 
 
-def begin(heap: Heap, other: Clusters, is_wanted: bool) -> None:
+def begin(heap: Heap, other: Clusters, is_wanted: bool, submit: Submit) -> None:
     """Compare the clusters that objects have with ``other`` ones, for which there is code. The
     caller holds the heap's lock."""
-    _of_heap(heap).comparison = Comparison(heap, other, is_wanted)
+    _of_heap(heap).comparison = Comparison(heap, other, is_wanted, submit)
 
 
 def go_on(heap: Heap) -> None:
@@ -259,6 +279,14 @@ def is_slower(heap: Heap, cls: ClassType, groups: Groups, than: Groups) -> bool:
         (each.groups, each.than) == (groups, than)
         and count(heap, cls.family) < _OTHER_POPULATION * max(1, each.objects)
         for each in known
+    )
+
+
+def are_quicker(heap: Heap, clusters: Clusters) -> bool:
+    """Whether launches are known to take longer with the clusters that objects have."""
+    now = heap.layout.clusters
+    return all(
+        is_slower(heap, cls, now.of(cls), clusters.of(cls)) for cls in _differing(now, clusters)
     )
 
 

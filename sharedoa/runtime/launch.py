@@ -220,7 +220,7 @@ class Program:
                 if binding.is_compared:
                     start = self.packing.started(self, binding, number, geometry, start)
                 if binding.compared is not None:
-                    start = binding.compared.started(self, (id(self), number), start)
+                    start = binding.compared.started(self, number, start)
                 if binding.is_settled:
                     binding.keep(number, geometry, start)
                 if not is_new and not clustering.is_small(geometry):

@@ -144,9 +144,9 @@ class LaunchSequence:
         self.may_be_one: Callable[[], bool] | None = None
         self._ready: list[Any] = []
         self._packed = PackedSteps(heap)
-        #: For which comparison of clusters runs are timed, and what kind of runs they are.
+        #: For which comparison of clusters runs are timed, and the threads of their launches.
         self._compared: Comparison | None = None
-        self._kind: Hashable = ()
+        self._form: Hashable = ()
 
     def add(self, launch: RecordedLaunch) -> None:
         self._launches.append(launch)
@@ -248,7 +248,7 @@ class LaunchSequence:
     def _timed(self, start: Callable[[], None]) -> None:
         """Start a run, which is timed."""
         assert self._compared is not None
-        if self._compared.run(self._kind, start):
+        if self._compared.run(id(self), self._form, start):
             self._bindings = []
 
     def _look_again(self, counts: bool) -> None:
@@ -338,7 +338,7 @@ class LaunchSequence:
             self._key = key
         self._bound = bound
         self._compared = next((each.compared for each in bound if each.compared), None)
-        self._kind = id(self), *(each.geometry.threads for each in launches)
+        self._form = tuple([each.geometry.threads for each in launches])
         self._is_settled = all(each.is_settled and each.counted is None for each in bound)
         self._counted = [each for each in bound if each.counted is not None]
         self._are_arrays_settled = all(each.are_arrays_settled for each in bound)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection
+from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
@@ -23,9 +24,22 @@ from ..heap.heap import Heap
 from ..model.clusters import Clusters
 from ..model.layout import Layout
 from . import background, compared_clusters
+from .background import Task
 
 if TYPE_CHECKING:
     from .launch import Program
+
+
+class Trust(Enum):
+    """What is known of clusters that somebody wants."""
+
+    #: They are those that earlier runs had in the end: objects get them as soon as there is code.
+    KNOWN = auto()
+    #: By what threads touch they spare enough: objects get them unless launches take longer.
+    LIKELY = auto()
+    #: Objects get them if launches take less time.
+    UNLIKELY = auto()
+
 
 _ROUNDS = 4
 """How often to look for code that was made meanwhile for what objects are still like."""
@@ -36,10 +50,9 @@ class _Plan:
     layout: Layout
     #: Programs that need no code for it, as nobody launches them any more.
     over: WeakSet[Program]
-    #: Whether objects are to have them if launches cannot be compared.
-    is_wanted: bool = True
+    how: Trust
     is_ready: bool = False
-    task: background.Task | None = None
+    task: Task | None = None
 
     @property
     def is_coming(self) -> bool:
@@ -65,11 +78,11 @@ def coming(heap: Heap) -> Clusters:
 
 
 def rearrange(
-    heap: Heap, clusters: Clusters, over: Collection[Program] = (), is_wanted: bool = True
+    heap: Heap, clusters: Clusters, over: Collection[Program] = (), how: Trust = Trust.LIKELY
 ) -> None:
-    """Objects get these clusters: at once where no code there is rests on others, else if launches
-    take less time with them (``is_wanted``: or cannot be compared), once there is code for it, but
-    for programs that are ``over``. The caller holds the heap's lock."""
+    """Objects get these clusters: at once where no code there is rests on others, else as ``how``
+    says, once there is code for them, but for programs that are ``over``. The caller holds the
+    heap's lock."""
     if clusters == coming(heap):
         return
     before = _plans.pop(heap, None)
@@ -78,7 +91,7 @@ def rearrange(
     if clusters == heap.layout.clusters:
         return
     layout, known = heap.layout.with_clusters(clusters), heap.weak
-    plan = _Plan(layout, WeakSet(over), is_wanted)
+    plan = _Plan(layout, WeakSet(over), how)
     if background.is_on() and any(each.code_to_change(heap, clusters) for each in _all(heap)):
         _plans[heap] = plan
         work = partial(_prepare, known, plan)
@@ -87,30 +100,46 @@ def rearrange(
         heap.rearrange(clusters)
 
 
-def _prepare(known: Callable[[], Heap | None], plan: _Plan, task: background.Task) -> None:
+def _prepare(known: Callable[[], Heap | None], plan: _Plan, task: Task) -> None:
     """Have code for what launches on the heap will need."""
     heap = known()
     if heap is None:
         return
+    _make_ready(heap, plan.layout, plan.over, task)
+    with heap.lock:
+        plan.is_ready = not task.is_dropped
+        if plan.is_ready:
+            heap.books.change_code()
+
+
+def _make_ready(heap: Heap, layout: Layout, over: Collection[Program], task: Task) -> None:
     for _ in range(_ROUNDS):
         needed = [
             (program, unit)
             for program in _all(heap)
-            if program not in plan.over
-            for unit in program.code_to_change(heap, plan.layout.clusters)
+            if program not in over
+            for unit in program.code_to_change(heap, layout.clusters)
         ]
         made = 0
         for program, unit in needed:
             background.let_first()
             if task.is_dropped:
                 return
-            made += program.make_ready(unit, heap, plan.layout)
+            made += program.make_ready(unit, heap, layout)
         if not made:
             break
-    with heap.lock:
-        plan.is_ready = not task.is_dropped
-        if plan.is_ready:
-            heap.books.change_code()
+
+
+def _submit(known: Callable[[], Heap | None], over: WeakSet[Program], layout: Layout) -> Task:
+    """Have code made that there is not yet for objects that lie so, as others' code came meanwhile:
+    what is compared with them."""
+
+    def work(task: Task) -> None:
+        heap = known()
+        if heap is not None:
+            _make_ready(heap, layout, over, task)
+
+    return background.submit(work, background.Urgency.LAYOUT)
 
 
 def take_over(heap: Heap) -> None:
@@ -126,8 +155,15 @@ def take_over(heap: Heap) -> None:
             return
         if not heap.upkeep.keeps_clusters and compared_clusters.of(heap) is None:
             del _plans[heap]
-            if compared_clusters.are_possible(heap, plan.layout.clusters):
-                compared_clusters.begin(heap, plan.layout.clusters, plan.is_wanted)
+            clusters = plan.layout.clusters
+            if not compared_clusters.are_possible(heap, clusters):
+                return
+            if plan.how is Trust.KNOWN or compared_clusters.are_quicker(heap, clusters):
+                heap.rearrange(clusters)
+            else:
+                submit = partial(_submit, heap.weak, plan.over)
+                is_wanted = plan.how is Trust.LIKELY
+                compared_clusters.begin(heap, clusters, is_wanted, submit)
 
 
 def remind(heap: Heap) -> None:

@@ -6,8 +6,9 @@ needs a sector for every field. Fields of a *cluster* (``model.clusters``) share
 
 A choice costs as many sectors as warps touch, and pairs of these, which is what comes from the
 device's own memory, and lines of 128 bytes, which is what caches look for; what a warp comes back
-to it has, but what it writes again goes through to the second-level cache again. And it costs the lines that each load or store of a warp takes apart: those of one object
-within as many bytes of a cluster as are aligned, up to 16, are one instruction.
+to it has, but what it writes again goes through to the second-level cache again. And it costs the
+lines that each load or store of a warp takes apart: those of one object within as many bytes of a
+cluster as are aligned, up to 16, are one instruction.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ import sharedoa as oa
 from sharedoa import f32
 from sharedoa.ir.job import Job
 from sharedoa.model.clusters import Clusters
-from sharedoa.runtime import background, clustering, knobs, launch
+from sharedoa.runtime import background, clustering, compared_clusters, knobs, launch
 from tests.codegen.interpreted import InterpretedGpu
 
 COUNT = 256
@@ -76,6 +76,7 @@ def gpu() -> InterpretedGpu:
 def few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clustering, "FEWEST_OBJECTS", 64)
     monkeypatch.setattr(clustering, "FEWEST_THREADS", 64)
+    monkeypatch.setattr(compared_clusters, "are_quicker", lambda *_: True)  # nothing is timed
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from sharedoa.runtime import (
     background,
     capture,
     clustering,
+    compared_clusters,
     launch,
     population_sequence,
     specialisation,
@@ -114,6 +115,7 @@ class Compiled:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[Compiled]:
     monkeypatch.setattr(clustering, "FEWEST_OBJECTS", 64)
     monkeypatch.setattr(clustering, "FEWEST_THREADS", 64)
+    monkeypatch.setattr(compared_clusters, "are_quicker", lambda *_: True)  # nothing is timed
     made = Compiled(launch.compile)
     monkeypatch.setattr(launch, "compile", made)
     monkeypatch.setenv("SHAREDOA_FUSE", "0")

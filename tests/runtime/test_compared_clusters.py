@@ -1,0 +1,272 @@
+"""Clusters that a device's clock compares, which is pretended here: objects keep the quicker ones,
+and what was found is known in later runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sharedoa as oa
+from sharedoa import f32
+from sharedoa.heap.heap import Heap
+from sharedoa.model.clusters import Clusters, Groups
+from sharedoa.runtime import background, clustering, compared_clusters, knobs, remembered_looks
+from tests.codegen.interpreted import InterpretedGpu
+
+from .evolution import EagerDevice
+
+COUNT = 256
+SOME = np.random.default_rng(7).permutation(COUNT)
+NONE = Clusters()
+#: Launches after which all comparisons have ended.
+ENOUGH = 40
+
+
+class Cell(oa.Object):
+    a: f32
+    b: f32
+    c: f32
+    d: f32
+    e: f32
+
+
+class Mark(oa.Object):
+    left: f32
+    right: f32
+
+    def split(self) -> None:
+        if self.left > f32(0):
+            self.left -= f32(1)
+            Mark(left=f32(0), right=self.right + f32(1))
+
+
+CELL = Cell.__sharedoa__
+FOUR = ("a", "b", "c", "d")
+
+
+@oa.kernel
+def gather(cells: oa.Array[Cell], out: oa.Array[f32]):
+    i = oa.grid(1)
+    if i < len(cells):
+        out[i] += cells[i].a + cells[i].b + cells[i].c + cells[i].d
+
+
+@oa.kernel
+def age(cells: oa.Array[Cell], by: f32):
+    i = oa.grid(1)
+    if i < len(cells):
+        cells[i].e += by
+
+
+class Clock(InterpretedGpu):
+    """Says what a launch takes, by the clusters of cells and the number of those timed before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heap: oa.Heap | None = None
+        self.seconds: Callable[[Groups, int], float] = lambda groups, number: 1.0
+        self.timed_launches: list[Groups] = []
+
+    def timed(self, start: Callable[[], None]) -> Callable[[], float | None]:
+        start()
+        assert self.heap is not None
+        groups = self.heap.layout.clusters.of(CELL)
+        told = self.seconds(groups, len(self.timed_launches))
+        self.timed_launches.append(groups)
+        return lambda: told
+
+
+@pytest.fixture(scope="module")
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Iterator[None]:
+    """Few objects are enough, and few launches. Nothing is known of earlier tests."""
+    monkeypatch.setattr(clustering, "FEWEST_OBJECTS", 64)
+    monkeypatch.setattr(clustering, "FEWEST_THREADS", 64)
+    monkeypatch.setattr(clustering, "PATIENCE", 0.0)
+    monkeypatch.setattr(compared_clusters, "_SAMPLES", 3)
+    monkeypatch.setattr(compared_clusters, "_WARM_UP", 1)
+    monkeypatch.setattr(compared_clusters, "_LEAST", 2)
+    clock.timed_launches.clear()
+    clock.seconds = lambda groups, number: 1.0
+    with knobs.scope(fuse="0", specialise=False):
+        yield
+    assert background.wait()
+
+
+@pytest.fixture
+def rearranged(monkeypatch: pytest.MonkeyPatch) -> list[Groups]:
+    """The clusters that cells got, one after another."""
+    found: list[Groups] = []
+    rearrange = Heap.rearrange
+
+    def noting(heap: Heap, clusters: Clusters) -> None:
+        rearrange(heap, clusters)
+        found.append(heap.layout.clusters.of(CELL))
+
+    monkeypatch.setattr(Heap, "rearrange", noting)
+    return found
+
+
+@pytest.fixture
+def heap(clock: Clock) -> Iterator[oa.Heap]:
+    with new_heap(clock) as made:
+        yield made
+        assert background.wait()
+
+
+def new_heap(clock: Clock) -> oa.Heap:
+    clock.heap = oa.Heap(backend=clock, capacity="64MiB", initial_region=32)
+    return clock.heap
+
+
+def fill(heap: oa.Heap) -> tuple[Any, Any]:
+    return heap.new(Cell, COUNT, a=range(COUNT), b=1, c=2, d=3), heap.zeros(COUNT, f32)
+
+
+def run(heap: oa.Heap, is_captured: bool = False, launches: int = ENOUGH) -> None:
+    """Launches on objects for which there is code, in rows, when they turn out to be met in
+    disorder; whose results are right."""
+    cells, out = fill(heap)
+    age[COUNT](cells, 1.0)
+    some = cells[SOME]
+    launch: Callable[[], Any] = lambda: gather[COUNT](some, out)
+    if is_captured:
+        with oa.capture() as step:
+            gather[COUNT](some, out)
+            age[COUNT](cells, 0.0)
+        launch = step.run
+    for number in range(1, launches + 1):
+        launch()
+        assert out.numpy().tolist() == (number * (SOME + 6.0)).tolist()
+        assert background.wait()
+    assert cells.e.numpy().tolist() == [1.0] * COUNT
+
+
+def slower_by(factor: float) -> Callable[[Groups, int], float]:
+    return lambda groups, number: factor if groups else 1.0
+
+
+@pytest.mark.parametrize("is_captured", [False, True])
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+def test_the_quicker_ones_stay(
+    factor: float, is_captured: bool, heap: oa.Heap, clock: Clock, rearranged: list[Groups]
+) -> None:
+    clock.seconds = slower_by(factor)
+    run(heap, is_captured)
+    kept = [(FOUR,)] if factor < 1.0 else []
+    assert rearranged == [(FOUR,), (), *kept]
+    assert heap.layout.clusters.of(CELL) == rearranged[-1]
+    # Nothing is timed, nor tried again, once that is known.
+    assert clock.timed_launches == [()] * 3 + [(FOUR,)] * 3 + [()] * 3
+
+
+@pytest.mark.parametrize("grows", [0.8, 1.25])
+def test_populations_that_change_mislead_nobody(
+    grows: float, heap: oa.Heap, clock: Clock, rearranged: list[Groups]
+) -> None:
+    """Each launch takes a quarter more, or less, than the one before; with clusters a tenth more.
+    In the end that is all that changes."""
+    clock.seconds = lambda groups, number: grows ** min(number, 9) * (1.1 if groups else 1.0)
+    run(heap)
+    assert heap.layout.clusters == NONE and rearranged == [(FOUR,), (), (FOUR,), ()]
+
+
+def test_what_cannot_be_timed_is_as_threads_say(heap: oa.Heap, clock: Clock) -> None:
+    clock.seconds = lambda groups, number: math.nan
+    run(heap)
+    assert heap.layout.clusters.of(CELL) == (FOUR,)
+
+
+def test_launches_of_other_threads_are_not_compared(
+    heap: oa.Heap, clock: Clock, rearranged: list[Groups]
+) -> None:
+    """With clusters they have fewer, and take less time for that."""
+    cells, out = fill(heap)
+    age[COUNT](cells, 1.0)
+    some = cells[SOME]
+    clock.seconds = lambda groups, number: 0.1 if groups else 1.0
+    for number in range(ENOUGH):
+        has_clusters = heap.layout.clusters != NONE
+        gather[COUNT - has_clusters](some, out)
+        assert background.wait()
+        if number == 12:
+            assert rearranged == [(FOUR,), ()]
+            clock.seconds = slower_by(1.1)
+    assert out.numpy()[: COUNT - 1].tolist() == (ENOUGH * (SOME[:-1] + 6.0)).tolist()
+
+
+def test_what_objects_got_before_there_was_code_is_compared_later(
+    heap: oa.Heap, clock: Clock, rearranged: list[Groups]
+) -> None:
+    cells, out = fill(heap)
+    some = cells[SOME]
+    clock.seconds = slower_by(1.1)
+    for number in range(1, ENOUGH + clustering.LAUNCHES):
+        gather[COUNT](some, out)
+        assert out.numpy().tolist() == (number * (SOME + 6.0)).tolist()
+        assert background.wait()
+        if number < clustering.LAUNCHES:
+            assert rearranged == [(FOUR,)] and not clock.timed_launches
+    assert rearranged == [(FOUR,), (), (FOUR,), ()] and heap.layout.clusters == NONE
+
+
+def test_many_times_as_many_objects_are_another_case(heap: oa.Heap) -> None:
+    cells, _ = fill(heap)
+    found = compared_clusters.Slower((FOUR,), (), COUNT)
+    with heap.lock:
+        compared_clusters.note(heap, CELL, [found])
+        assert compared_clusters.is_slower(heap, CELL, (FOUR,), ())
+        assert not compared_clusters.is_slower(heap, CELL, (), (FOUR,))
+    more = heap.new(Cell, 3 * COUNT)
+    with heap.lock:
+        assert not compared_clusters.is_slower(heap, CELL, (FOUR,), ())
+    assert len(cells) + len(more) == 4 * COUNT
+
+
+@pytest.mark.parametrize("is_new_process", [False, True])
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+def test_later_runs_know(
+    factor: float, is_new_process: bool, clock: Clock, rearranged: list[Groups],
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+) -> None:  # fmt: skip
+    """In this process, and by what is kept in a folder."""
+    monkeypatch.setattr(remembered_looks, "KEEPS", True)
+    clock.seconds = slower_by(factor)
+    with knobs.scope(cache_dir=tmp_path):
+        for time in range(2):
+            with new_heap(clock) as heap:
+                run(heap)
+                assert background.wait()
+            if time == 0:
+                clock.timed_launches.clear()
+                rearranged.clear()
+                if is_new_process:
+                    for each in (gather, age):
+                        each.program.uses().derived.clear()
+    assert clock.timed_launches == [] and rearranged == ([(FOUR,)] if factor < 1.0 else [])
+    for each in (gather, age):
+        each.program.uses().derived.clear()
+
+
+def test_objects_that_steps_have_made_change_too() -> None:
+    """While nobody has asked yet which they are."""
+    with oa.Heap(backend=EagerDevice(), capacity="64MiB", initial_region=32) as heap:
+        heap.new(Mark, 40, left=2, right=range(40))
+        with oa.capture() as step:
+            oa.all(Mark).split()
+        step.run()
+        step.run()
+        assert heap.memory.unsettled is not None
+        heap.rearrange(NONE.replace(Mark.__sharedoa__, [("left", "right")]))
+        marks = oa.all(Mark)
+        assert sorted(marks.right) == sorted([*range(40), *range(1, 41), *range(1, 41)])
+        assert sorted(marks.left) == [0.0] * 120
