@@ -6,6 +6,8 @@ _CLUSTERING = "sharedoa/runtime/clustering.py"
 _TESTS = "tests/runtime/test_clustering.py"
 _REMEMBERED = "sharedoa/runtime/remembered_looks.py"
 _LOOKS = "tests/runtime/test_remembered_looks.py"
+_COMPARED = "sharedoa/runtime/compared_clusters.py"
+_CLOCK = "tests/runtime/test_compared_clusters.py"
 _STILL_SO = (f"{_LOOKS}::test_whether_it_is_still_so",)
 _PART_OF_THE_TIME = (f"{_TESTS}::test_looks_take_a_part_of_the_time",)
 
@@ -113,5 +115,77 @@ MUTATIONS = (
         "                if False:\n",
         "nothing is chosen where another program runs, too",
         (f"{_LOOKS}::test_programs_in_another_company",),
+    ),
+    Mutation(
+        "clusters that were slower come back",
+        _CLUSTERING,
+        "if not compared_clusters.is_slower(heap, cls, best, heap.layout.clusters.of(cls)):",
+        "if True:",
+        "each look has code compiled for clusters that were compared already",
+        (f"{_CLOCK}::test_the_quicker_ones_stay",),
+    ),
+    Mutation(
+        "the first half of a comparison decides",
+        _COMPARED,
+        "least, most = (mean, mean) if is_last else (min(first, last), max(first, last))",
+        "least, most = mean, mean",
+        "objects of a population that dies out get clusters that are slower",
+        (f"{_CLOCK}::test_populations_that_change_mislead_nobody",),
+    ),
+    Mutation(
+        "launches of any threads are compared",
+        _COMPARED,
+        "self._kinds.setdefault((owner, form), _Kind())",
+        "self._kinds.setdefault((owner, ()), _Kind())",
+        "clusters are thought quicker as fewer threads took less time",
+        (f"{_CLOCK}::test_launches_of_other_threads_are_not_compared",),
+    ),
+    Mutation(
+        "clusters from before there was code are never compared",
+        _CLUSTERING,
+        "if clusters == heap.layout.clusters and latest >= LAUNCHES and background.is_on():",
+        "if False:",
+        "objects keep slower clusters that their first launch wanted",
+        (f"{_CLOCK}::test_what_objects_got_before_there_was_code_is_compared_later",),
+    ),
+    Mutation(
+        "a comparison holds for any population",
+        _COMPARED,
+        "and count(heap, cls.family) < _OTHER_POPULATION * max(1, each.objects)",
+        "",
+        "objects that no longer fit in caches lie as few of them had better",
+        (f"{_CLOCK}::test_many_times_as_many_objects_are_another_case",),
+    ),
+    Mutation(
+        "comparisons are not kept for later runs",
+        _CLUSTERING,
+        "    found = compared_clusters.found_since(heap)\n",
+        "    found = {}\n",
+        "each run of a program tries slower clusters again",
+        (f"{_CLOCK}::test_later_runs_know",),
+    ),
+    Mutation(
+        "objects that steps have made keep their clusters",
+        "sharedoa/heap/memory.py",
+        "        self.settle()  # objects that captured steps have made change, too\n",
+        "",
+        "fields of new objects are read where they do not lie",
+        (f"{_CLOCK}::test_objects_that_steps_have_made_change_too",),
+    ),
+    Mutation(
+        "a cluster of any width is loaded at once",
+        "sharedoa/sampling/grouping.py",
+        "at_once = math.gcd(WIDEST_ACCESS, cluster.width)",
+        "at_once = WIDEST_ACCESS",
+        "clusters of 28 and 36 bytes are chosen, whose fields are loaded one by one",
+        ("tests/sampling/test_grouping.py::test_costs_are_counted_one_by_one",),
+    ),
+    Mutation(
+        "what is written again costs nothing",
+        "sharedoa/sampling/grouping.py",
+        "times = np.where(are_written, np.add.reduceat(found.times, first), weights)",
+        "times = weights",
+        "a field that loops write lies in a cluster: each round writes a sector an object",
+        ("tests/sampling/test_grouping.py::test_costs_are_counted_one_by_one",),
     ),
 )
