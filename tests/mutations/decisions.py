@@ -176,12 +176,12 @@ MUTATIONS = (
     # ------------------------------------------------------------------ beside the program
     Mutation(
         "clusters before there is code", _PLANNED,
-        "    if plan is None or not plan.is_ready:\n", "    if plan is None:\n",
+        "plan is not None and plan.is_ready\n", "plan is not None\n",
         "objects are rearranged by the next launch, which waits for its code", _OF_PLANS,
     ),
     Mutation(
         "nobody looks when there is code", _PLANNED,
-        "            heap.books.change_code()\n", "            pass\n",
+        "        if plan.is_ready:\n            heap.books.change_code()\n", "",
         "kernels that were settled go on as they are", _OF_PLANS,
     ),
     Mutation(

@@ -42,7 +42,7 @@ MUTATIONS = (
     ),
     Mutation(
         "preparations are compiled for other clusters", _PLANNED,
-        "            if program not in plan.over\n", "",
+        "            if program not in over\n", "",
         "code is compiled that nobody launches",
         (f"{_TESTS}::test_what_prepared_gets_no_code_for_other_clusters",),
     ),
