@@ -101,9 +101,11 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 @pytest.fixture
 def edit(module: Any) -> Edit:
     """Change lines of the module's file, and the module as autoreload does."""
-    name = "IPython.extensions.deduperreload.deduperreload"
-    reloader = pytest.importorskip(name).DeduperReloader()
     pytest.importorskip("IPython")
+    # An IPython that has none, before 9.0, fails here: users of it have another autoreload.
+    from IPython.extensions.deduperreload.deduperreload import DeduperReloader
+
+    reloader = DeduperReloader()
     file = Path(module.__file__)
 
     def edited(*changes: tuple[str, str]) -> None:

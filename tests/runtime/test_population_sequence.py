@@ -4,6 +4,7 @@ them."""
 from __future__ import annotations
 
 import gc
+import signal
 import threading
 import weakref
 from collections import Counter
@@ -216,6 +217,29 @@ def test_no_proxy_becomes_that_of_who_got_the_place(then: str) -> None:
         assert all(oa.is_alive(each) and each.number == 2001 for each in made)
         with pytest.raises(HeapError, match="deleted"):
             _ = held[18].number
+        check_invariants(heap)
+
+
+def test_a_signal_comes_when_proxies_have_been_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not between the books, in which places of what has gone are free, and the proxies."""
+    with oa.Heap(backend=PretendDevice(1 << 16), initial_region=32) as heap:
+        held = [Hare(number=n) for n in range(20)]
+        with oa.capture() as step:
+            oa.all(Hare).leave()
+        step.run()
+        bury = heap.memory.bury
+
+        def interrupted(deletions: int) -> None:
+            signal.raise_signal(signal.SIGINT)
+            bury(deletions)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(heap.memory, "bury", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                heap.settle()
+        made = [*heap.new(Hare, 5, number=2001)]
+        assert [oa.is_alive(each) for each in held] == [n % 3 > 0 for n in range(20)]
+        assert all(oa.is_alive(each) and each.number == 2001 for each in made)
         check_invariants(heap)
 
 
