@@ -5,7 +5,8 @@ Below ``ByTypePlacement``, which says whose regions and objects come and go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import product
 from weakref import WeakSet
 
 from ..model.arrangement import Arrangement
@@ -60,14 +61,32 @@ class GrowingRegions(RegionIndex):
         missing = {cls: self._missing(cls, count) for cls, count in wanted.items()}
         missing = {cls: count for cls, count in missing.items() if count > 0}
         doubled = {cls: self._next_capacity(cls, count) for cls, count in missing.items()}
-        for capacities in (doubled, missing):
-            sizes = [size for each in capacities.items() for size in self._sizes(*each)]
-            sizes += [4 * count for count in capacities.values()]  # ``show_freed``
+        for capacities, merges in product((doubled, missing), (True, False)):
+            sizes = [size for cls in wanted for size in self._sizes(cls, capacities, merges)]
             if self._extents.has_room([*sizes, *besides]):
                 for cls, capacity in capacities.items():
-                    self._add(cls, capacity)
+                    self._add(cls, capacity, merges)
                 return
         raise NoRoom(sum(sizes), self._extents.free_bytes, self._extents.capacity)
+
+    def _sizes(
+        self, cls: ClassType, capacities: Mapping[ClassType, int], merges: bool
+    ) -> Iterator[int]:
+        """Bytes of what a class may take if it gets another region, which perhaps ``merges`` with
+        those that it has: of its objects, of who lives, and of who has gone (``show_freed``)."""
+        regions = self.regions(cls)
+        untold = [region.capacity for region in regions if region.freed_extent is None]
+        if cls in capacities:
+            capacity = self._whole_tiles(cls, capacities[cls])
+            yield capacity * self._layout.record(cls).size
+            living = [capacity]
+            untold.append(capacity)
+            if merges and regions:
+                all_in_one = capacity + sum(region.capacity for region in regions)
+                living.append(all_in_one)
+                untold = [all_in_one]
+            yield from map(_living_bytes, living if self._shows_living else ())
+        yield from (4 * each for each in untold)
 
     def _missing(self, cls: ClassType, count: int) -> int:
         return count - sum(region.room for region in self.regions(cls))
@@ -93,21 +112,19 @@ class GrowingRegions(RegionIndex):
             capacity *= 2
         return capacity
 
-    def _add(self, cls: ClassType, capacity: int) -> None:
+    def _add(self, cls: ClassType, capacity: int, merges: bool = True) -> None:
         region = self._reserve(cls, capacity)
         self.replace((), (region,))
-        self._merge_around(region)
+        if merges:
+            self._merge_around(region)
 
-    def _sizes(self, cls: ClassType, capacity: int) -> list[int]:
-        """Bytes of the extents of a region."""
-        arrangement = self._layout.arrangement(cls)
-        capacity = -(-capacity // arrangement.lanes) * arrangement.lanes
-        size = capacity * arrangement.record.size
-        return [size, SlotBytes.of_all(0, capacity).size] if self._shows_living else [size]
+    def _whole_tiles(self, cls: ClassType, capacity: int) -> int:
+        """The capacity of a region for so many objects at least."""
+        lanes = self._layout.arrangement(cls).lanes
+        return -(-capacity // lanes) * lanes
 
     def _reserve(self, cls: ClassType, capacity: int) -> Region:
-        arrangement = self._layout.arrangement(cls)
-        capacity = -(-capacity // arrangement.lanes) * arrangement.lanes
+        arrangement, capacity = self._layout.arrangement(cls), self._whole_tiles(cls, capacity)
         taken = [self._place(cls, capacity * arrangement.record.size)]
         try:
             live = self._live_extent(capacity)
@@ -134,7 +151,7 @@ class GrowingRegions(RegionIndex):
         """Where a region keeps which of its objects live, if kernels read it. Raises NoRoom."""
         if not self._shows_living:
             return None
-        return self._extents.allocate(SlotBytes.of_all(0, capacity).size, from_top=True)
+        return self._extents.allocate(_living_bytes(capacity), from_top=True)
 
     def show_living(self) -> None:
         """From now on kernels can read which objects live: debug mode. Raises NoRoom, having
@@ -145,8 +162,7 @@ class GrowingRegions(RegionIndex):
         regions = list(self.all_regions())
         try:
             for region in regions:
-                size = SlotBytes.of_all(0, region.capacity).size
-                taken.append(self._extents.allocate(size, from_top=True))
+                taken.append(self._extents.allocate(_living_bytes(region.capacity), from_top=True))
         except BaseException:
             for extent in taken:
                 self._extents.free(extent)
@@ -211,3 +227,8 @@ class GrowingRegions(RegionIndex):
                 self._retire(extent)
         self.generation += 1
         return merged
+
+
+def _living_bytes(capacity: int) -> int:
+    """Of what tells kernels which objects of a region live."""
+    return SlotBytes.of_all(0, capacity).size

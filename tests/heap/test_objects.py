@@ -8,6 +8,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32
+from sharedoa.heap.registry import Registry
 
 from .shapes import Circle, Empty, Node, Point, Ring, Shape, Square
 
@@ -348,6 +349,39 @@ def test_scattered_objects_go_with_their_heap(monkeypatch):
     del heap, circles
     gc.collect()
     assert freed == expected
+
+
+@pytest.mark.parametrize("method", ["add", "add_free"])
+def test_scattered_objects_that_nobody_could_note_leave_nothing(monkeypatch, method):
+    """Neither those that the host makes nor places for those that kernels may make."""
+    with oa.Heap(mode="concord", backend="cpu") as heap:
+        kept, extents, held = oa.new(Circle, 5), heap.placement._extents, set()
+        allocate, free = heap.backend.allocate_scattered, heap.backend.free_scattered
+
+        def allocating(*given):
+            addresses = allocate(*given)
+            held.update(addresses.tolist())
+            return addresses
+
+        def freeing(addresses):
+            held.difference_update(addresses.tolist())
+            free(addresses)
+
+        def fail(*given):
+            assert held
+            raise MemoryError
+
+        monkeypatch.setattr(heap.backend, "allocate_scattered", allocating)
+        monkeypatch.setattr(heap.backend, "free_scattered", freeing)
+        free_bytes = extents.free_bytes
+        with monkeypatch.context() as patch:
+            patch.setattr(Registry, method, fail)
+            with pytest.raises(MemoryError):
+                if method == "add":
+                    heap.placement.allocate(Circle.__sharedoa__, 7, {})
+                heap.placement.make_room(Circle.__sharedoa__, 7)
+        assert not held and extents.free_bytes == free_bytes
+        assert len(oa.all(Circle)) == len(kept) and len(oa.new(Circle, 7)) == 7
 
 
 class Begun(oa.Object):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa.heap.extents import Extents
+from sharedoa.heap.extents import Extents, NoRoom
 
 from .shapes import Circle, Empty, Node, Square
 
@@ -36,6 +36,39 @@ def test_neighbours_whose_distance_is_no_number_of_objects_stay_apart(by_type):
     oa.new(Circle, 9)
     oa.new(Circle, 9)
     assert len(capacities(by_type, Circle)) == 2
+
+
+@pytest.mark.parametrize(("debug", "is_told"), [(False, False), (True, False), (False, True)])
+def test_what_has_room_with_all_else_gets_it(debug, is_told):
+    """Also where the new region and its neighbour become one, of which debug mode shows who lives,
+    and kernels note who has gone."""
+    cls, refused, merged = Empty.__sharedoa__, 0, set()
+    for besides in range(0, 120_000, 2_000):
+        with oa.Heap(
+            mode="auto", backend="cpu", capacity="128KiB", initial_region=32, debug=debug
+        ) as heap:
+            oa.new(Empty, 992)
+            placement, extents = heap.placement, heap.placement._extents
+            placement.show_freed([cls] if is_told else [])
+            try:
+                placement.make_room_for_all({cls: 1000}, [besides])
+            except NoRoom:
+                refused += 1
+                continue
+            assert sum(region.room for region in placement.regions(cls)) >= 1000
+            merged.add(len(placement.regions(cls)) == 1)
+            placement.show_freed([cls])
+            extents.allocate(besides)
+    assert 5 < refused < 55
+    assert merged == ({False, True} if debug or is_told else {True})
+
+
+def test_regions_end_where_tiles_do():
+    with oa.Heap(layout="tile", backend="cpu", capacity="1MiB", initial_region=40) as heap:
+        lanes = heap.layout.arrangement(Circle.__sharedoa__).lanes
+        circles = oa.new(Circle, 41, radius=np.arange(41))
+        assert 80 % lanes and all(each % lanes == 0 for each in capacities(heap, Circle))
+        assert circles.radius.numpy().tolist() == [*range(41)]
 
 
 def test_holes_survive_merging():

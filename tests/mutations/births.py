@@ -216,6 +216,18 @@ MUTATIONS = (
         _LOANS,
     ),
     Mutation(
+        "memory for regions that become one", "sharedoa/heap/growing_regions.py",
+        "if merges and regions:", "if False:",
+        "a run is planned for whose lists there is no room once regions have become one",
+        ("tests/heap/test_regions.py::test_what_has_room_with_all_else_gets_it",),
+    ),
+    Mutation(
+        "regions that end amid a tile", "sharedoa/heap/growing_regions.py",
+        "return -(-capacity // lanes) * lanes", "return capacity",
+        "the last objects of a region have no whole rows",
+        ("tests/heap/test_regions.py::test_regions_end_where_tiles_do",),
+    ),
+    Mutation(
         "regions whose slots are lent become one", "sharedoa/heap/growing_regions.py",
         "if low.lent or high.lent:", "if low.lent and high.lent:",
         "a launch notes objects in a region that is no more",

@@ -6,6 +6,7 @@ _HELD = "sharedoa/heap/held_arrays.py"
 _USE = "sharedoa/ir/array_use.py"
 _PARTS = "sharedoa/heap/region_selection.py"
 _SCATTERED = "sharedoa/heap/scattered.py"
+_UNNOTED = "tests/heap/test_objects.py::test_scattered_objects_that_nobody_could_note_leave_nothing"
 _DUMP = "sharedoa/heap/dump.py"
 _ARRAYS = "sharedoa/heap/arrays.py"
 _BY_TYPE = "sharedoa/heap/by_type.py"
@@ -430,6 +431,24 @@ MUTATIONS = (
         "np.unique(addresses[::-1], return_index=True)\n            data = data[::-1][last]",
         "np.unique(addresses, return_index=True)\n            data = data[last]",
         "an object that occurs twice gets its first value", _REPEATED,
+    ),
+    Mutation(
+        "objects that could not be made keep their memory", _SCATTERED,
+        "            self._give_back(fresh, size)\n", "            pass\n",
+        "each attempt to make objects for which there is no memory takes some of it",
+        (_UNNOTED,),
+    ),
+    Mutation(
+        "places that could not be noted keep their memory", _SCATTERED,
+        "            self._give_back(fresh, self._layout.record(cls).size)\n", "            pass\n",
+        "each launch for whose objects there is no memory takes some of it",
+        (_UNNOTED,),
+    ),
+    Mutation(
+        "memory outside that was given back counts", _SCATTERED,
+        "        self._extents.release_outside(len(addresses) * size)\n", "",
+        "a heap that is empty has no room",
+        (_UNNOTED,),
     ),
     # ------------------------------------------- dumps
     Mutation(
