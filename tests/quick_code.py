@@ -7,7 +7,7 @@ they import ``usual_code``.
 *Plainly*: nor is anything optimised but what makes code shorter. So it is in ``PLAIN``, the folders
 whose subject is what programs, host and heap do, not what passes and LLVM may make of our code,
 which is that of the others, of all slow tests, and of those that import ``optimised_code``; and for
-two tests of three in ``MEANING``, folders that compare programs with plain Python. Code for GPUs is
+two tests of three in ``MEANING``, folders that compare results with Python's. Code for GPUs is
 optimised as always: made plainly it has the interpreter take twice the steps, which costs more
 than LLVM's time (three files: 41.1 s instead of 37.9).
 
@@ -36,7 +36,7 @@ from sharedoa.targets.optimise import run_passes
 from .differential.effort import IS_THOROUGH
 
 PLAIN = ("apps", "backends", "bench", "cli", "docs", "heap", "many", "runtime", "sweeps")
-MEANING = ("differential", "gradients", "sampling")
+MEANING = ("codegen", "differential", "gradients", "sampling")
 _TESTS = Path(__file__).parent
 _PASSES = ("always_inliner", "sroa", "instruction_combine", "simplify_cfg")
 #: Code of later sessions is made as this file says then.

@@ -14,6 +14,7 @@ import sharedoa as oa
 from sharedoa import f32, i32, i64
 from sharedoa.targets.nvptx import NvptxTarget
 from tests.codegen.interpreted import InterpretedGpu
+from tests.modes import rotated
 
 GPU = InterpretedGpu()
 
@@ -210,8 +211,10 @@ def _run(kernel: Any, backend: Any, layout: str) -> Any:
         ]
 
 
-@pytest.mark.parametrize("layout", ["aos", "tile"])
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize(
+    ("kernel", "layout"),
+    rotated([pytest.param(each, id=each.name) for each in KERNELS], ["aos", "tile"]),
+)
 def test_the_same_as_on_the_cpu_whatever_is_the_same(kernel: Any, layout: str) -> None:
     assert _run(kernel, GPU, layout) == _run(kernel, "cpu", layout)
 

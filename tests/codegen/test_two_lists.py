@@ -13,7 +13,7 @@ import sharedoa as oa
 from sharedoa import i32
 from tests.codegen.loop_sharing import GPU, Lists, check, check_scattered, lists
 
-few = settings(max_examples=5)
+few = settings(max_examples=3)
 _SIZE = 256
 
 

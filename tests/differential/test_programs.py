@@ -82,6 +82,7 @@ def test_programs_agree_in_debug_mode(
     agree(tmp_path_factory.mktemp("program"), seed, size, mode, "cpu", debug=True)
 
 
+@pytest.mark.slow  # the interpreter's tests make code of random programs, too
 @pytest.mark.parametrize("mode", half_of(["coal", "typepointer", "range+switch"], 1))
 @settings(max_examples=programs(2))
 @given(seed=seeds, size=sizes)

@@ -87,7 +87,7 @@ def results(module: ModuleType, heap: oa.Heap, count: int) -> np.ndarray:
 
 @pytest.mark.parametrize(
     ("backend", "debug"),
-    rotated(["cpu", "interpreted"], [False, True]),
+    rotated(["cpu", pytest.param("interpreted", marks=pytest.mark.slow)], [False, True]),
 )
 def test_what_works(backend: str, debug: bool, tmp_path: Path) -> None:
     module = module_of(tmp_path, WORKING)

@@ -48,7 +48,7 @@ def flown(pos: Any, steps: int = 2, dt: float = STEP) -> float:
     return float((pos**2).sum())
 
 
-@pytest.mark.parametrize("checkpoints", [None, 2])
+@pytest.mark.parametrize("checkpoints", [pytest.param(None, marks=pytest.mark.slow), 2])
 def test_neighbours_in_a_grid(checkpoints: int | None) -> None:
     start = np.random.default_rng(0).uniform(0, 5, (COUNT, 2))
     with oa.Heap(backend="cpu", capacity="64MiB"):

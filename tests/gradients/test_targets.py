@@ -11,6 +11,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f64
+from tests.modes import rotated
 
 from ..docs.test_examples import program
 
@@ -103,8 +104,16 @@ def ray_tracer(
     return [centers, module.BALLS[:, 3] * 0.9, rng.random((3, 3))], by_numpy, by_tape
 
 
-@pytest.mark.parametrize("backend", ["cpu", "python", pytest.param("cuda", marks=pytest.mark.gpu)])
-@pytest.mark.parametrize("make", [springs, page_rank, ray_tracer])
+@pytest.mark.parametrize(
+    ("make", "backend"),
+    [
+        *rotated([springs, page_rank, ray_tracer], ["cpu", "python"]),
+        *(
+            pytest.param(make, "cuda", marks=pytest.mark.gpu)
+            for make in (springs, page_rank, ray_tracer)
+        ),
+    ],
+)
 def test_gradients_are_differences(make: Callable[..., Any], backend: str) -> None:
     for seed in range(INPUTS if backend != "python" else 2):
         rng = np.random.default_rng(seed)

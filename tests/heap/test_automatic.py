@@ -22,6 +22,8 @@ from sharedoa.runtime import launch
 from ..backends.pretend_device import PretendDevice
 from ..codegen.interpreted import InterpretedGpu
 
+pytestmark = pytest.mark.in_turns("heap", 2)
+
 COUNT = 3000
 
 

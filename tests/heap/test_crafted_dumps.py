@@ -142,7 +142,7 @@ def test_thousands_of_changes(tmp_path: Path, dumped: CraftedDump, heap, seed: i
     path = tmp_path / "crafted.dump"
     rng = random.Random(seed)
     empty, loaded = held(heap), 0
-    for case in range(CASES // 4):
+    for case in range(CASES // 8):
         dumped.changed(rng).write(path)
         before = heap.stats()
         try:
@@ -160,7 +160,7 @@ def test_thousands_of_changes(tmp_path: Path, dumped: CraftedDump, heap, seed: i
         clear(heap)
         heap.memory.collect(thorough=True)
         assert held(heap) == empty, f"case {case}"
-    assert loaded > CASES // 40, "changes that only move values are loaded"
+    assert loaded > CASES // 80, "changes that only move values are loaded"
 
 
 def code(group: int, rest: int = 0) -> int:

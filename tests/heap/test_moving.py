@@ -22,6 +22,8 @@ from ..many.small import small_sizes
 from ..modes import rotated
 from .nodes import Named, Node, Pair, Thing
 
+pytestmark = pytest.mark.in_turns("heap", 4)
+
 
 class Loner(oa.Object):
     value: i32

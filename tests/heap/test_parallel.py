@@ -14,6 +14,8 @@ from sharedoa.heap.parallel import in_chunks
 
 from .shapes import Point
 
+pytestmark = pytest.mark.in_turns("heap", 3)
+
 
 class Grain(oa.Object):
     number: i32

@@ -154,6 +154,7 @@ def _kinds(program: ir.Program) -> list[str]:
     return [operation.kind for operation in operations_in(program)]
 
 
+@pytest.mark.slow  # a test of the programs, not of passes
 def test_passes_have_something_to_do(tmp_path: Path) -> None:
     """Branches are cut or decided, loops shared and written out, stores moved."""
     counts = dict.fromkeys(["decided", "cut", "shared", "written out", "moved"], 0)

@@ -14,6 +14,7 @@ from dispatch.lookup import LOOKUP
 from dispatch.mode import MODES, parse_mode
 from dispatch.windows import Windows
 from ptxpass.ir import Candidate, LoweringError, Ranges, decide, decide_test
+from tests.modes import rotated
 
 from ..pairwise import pairwise
 from .hand_written import (
@@ -212,8 +213,7 @@ def test_void_and_struct_results(name: str, debug: bool) -> None:
     assert found == [cls.type_index for cls in created.classes]
 
 
-@pytest.mark.parametrize("name", MODES)
-@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize(("name", "debug"), rotated(MODES, [False, True]))
 def test_code_for_amd_gpus(name: str, debug: bool) -> None:
     written = HandWritten(new_device_module(AMDGPU), parse_mode(name), MANY, 1, 1, debug)
     written.add_methods()

@@ -245,7 +245,7 @@ def test_positions_on_borders_of_cells(
 
 @pytest.mark.parametrize(
     ("heap", "radius", "periodic"),
-    rotated(HEAPS, [0.0, 1.0, 1e9, np.inf, -1.0, np.nan], [False, True], each=2),
+    rotated(HEAPS, [0.0, 1.0, 1e9, np.inf, -1.0, np.nan], [False, True]),
     indirect=["heap"],
 )
 def test_extreme_radii(heap: oa.Heap, periodic: bool, radius: float) -> None:

@@ -129,6 +129,14 @@ def test_a_captured_step_builds_it_in_every_run(backend: str, many: str) -> None
             points[:, 0] += np.float32(0.25)
 
 
+@pytest.mark.parametrize(
+    "backend",
+    [
+        "cpu",
+        pytest.param("python", marks=pytest.mark.slow),
+        pytest.param("cuda", marks=pytest.mark.gpu),
+    ],
+)
 def test_captured_populations_grow_and_shrink(backend: str) -> None:
     """The grid makes room, which a launch that was captured notices."""
     with oa.Heap(backend=backend, capacity="256MiB"):

@@ -327,7 +327,7 @@ def test_launches_with_settings_of_their_own(compiled: list[Job]) -> None:
     assert len(compiled) == 1
 
 
-@pytest.mark.parametrize("backend", quick_modes("cpu", "interpreted", of=[*BACKENDS]))
+@pytest.mark.parametrize("backend", quick_modes("cpu", of=[*BACKENDS]))
 def test_methods_of_populations(backend: str) -> None:
     """Populations that change in between, and numbers that do."""
     seen = []
