@@ -16,8 +16,9 @@ from ..ir.core import Function, Lane, Location, Program, operations_in, type_of
 from ..ir.job import Job, owners_of_fields
 from ..ir.passes.calls import called_by
 from ..ir.roles import stored_roles
-from ..ir.storing import AT_ONCE, threads_at_once
+from ..ir.storing import threads_at_once
 from ..targets.base import Asking
+from ..targets.packed_threads import ASKED_AT_ONCE
 from . import (
     adjoints,
     arithmetic,
@@ -130,7 +131,7 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
         define_check_reference(module, job.layout.placement, *spaces)
     at_once = 1
     if target.is_device and not debug:
-        at_once = AT_ONCE if asking is not None else threads_at_once(program)
+        at_once = ASKED_AT_ONCE if asking is not None else threads_at_once(program)
     target.emit_entry(
         module,
         kernel.symbol,

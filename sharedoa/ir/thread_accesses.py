@@ -37,6 +37,7 @@ from .operations import PURE, Effects, kind_of
 from .passes.calls import is_known
 from .roles import EVERYTHING, Role, role_of
 from .summary import NOTICED, How, ways_of
+from .tested_fields import NOTHING, Passed, Tested, Tests
 
 Via = Literal["own element", "own object", "own reference", "uniform", "other"]
 Field = tuple[ClassType, str]
@@ -62,12 +63,13 @@ OTHER = Reach("other")
 
 class ThreadAccess(NamedTuple):
     """``is_exact``: that the order of several atomics of this kind makes no difference at all, as
-    they are of integers."""
+    they are of integers. ``tested``: what the object has passed to which the thread comes so."""
 
     how: How
     role: Role
     reach: Reach
     is_exact: bool
+    tested: frozenset[Tested] = NOTHING
 
 
 @dataclass
@@ -90,12 +92,13 @@ class ThreadAccesses:
 
 class _Given(NamedTuple):
     """What is known of a parameter or another value. ``is_constant``: it may be known when code is
-    compiled."""
+    compiled; ``tested``: what an object has passed."""
 
     what: Literal["thread", "array", "own object", "own reference", "uniform", "number", "unknown"]
     parameter: int | None = None
     is_constant: bool = False
     field: Field | None = None
+    tested: frozenset[Tested] = NOTHING
 
 
 _NUMBER = _Given("number")
@@ -148,6 +151,7 @@ class _Walk:
     ) -> None:
         self._functions, self._on_device = program.functions, on_device
         self._populated, self._found = populated, found
+        self._tests = Tests(program.functions, self.candidates)
         #: Whether what a function returns may be a constant, by what it is given.
         self._seen: dict[tuple[str, tuple[_Given, ...]], bool] = {}
         self._open: list[str] = []
@@ -165,8 +169,9 @@ class _Walk:
         self._open.append(function.symbol)
         values = _Values(function, given, self)
         returns = False
-        for operation in operations_in(function):
-            self._operation(operation, values)
+        passed = dict(zip(function.parameters, (each.tested for each in given), strict=True))
+        for operation, tested in self._tests.operations(function, passed):
+            self._operation(operation, values, tested)
             if operation.kind == "return":
                 returns |= any(values.may_be_constant(each) for each in operation.operands)
         self._open.pop()
@@ -182,15 +187,18 @@ class _Walk:
         met = (c for c in every if self._populated is None or c.type_index in self._populated)
         yield from dict.fromkeys(each.symbol for each in met)
 
-    def called(self, call: Operation, values: _Values) -> bool:
+    def called(self, call: Operation, values: _Values, passed: Passed) -> bool:
         """Note what a call does; whether its result may be a constant."""
-        given = tuple(values.given(operand) for operand in call.operands)
+        given = tuple(
+            values.given(operand)._replace(tested=passed.get(unconverted(operand), NOTHING))
+            for operand in call.operands
+        )
         symbols = [*self.candidates(call)]
         # All are looked at.
         constants = [self.function(self._functions[symbol], given) for symbol in symbols]
         return any(constants)
 
-    def _operation(self, operation: Operation, values: _Values) -> None:
+    def _operation(self, operation: Operation, values: _Values, passed: Passed) -> None:
         kind = kind_of(operation)
         assert kind is not None
         for effect in kind.effects & NOTICED & ~(Effects.ASKS_THREAD | Effects.OWNS):
@@ -200,7 +208,7 @@ class _Walk:
         if Effects.REPORTS in kind.effects and Effects.RAISES not in kind.effects:
             self._found.tells = self._found.tells or operation.location
         if kind.calls:
-            self.called(operation, values)
+            values.called[operation] = self.called(operation, values, passed)
             return
         if operation.kind in _DECIDING:
             self._found.tested |= values.tested(operation.operands[0])
@@ -209,22 +217,32 @@ class _Walk:
         ways = ways_of(operation, values.used)
         lvalues = [each for each in operation.operands if isinstance(each.type, LvalueType)]
         if ways and not lvalues:
-            self._note(ways, EVERYTHING, OTHER, False, operation.location)
+            self._note(ways, EVERYTHING, OTHER, False, NOTHING, operation.location)
         for lvalue in lvalues if ways else ():
             role = role_of(lvalue)
             if role[:1] == ("list",):
                 continue  # memory of the thread's own, which ends with it
             type = element_of(lvalue)
             is_exact = isinstance(type, ScalarType) and not type.is_float
-            self._note(ways, role, values.reach(lvalue), is_exact, operation.location)
+            root = root_of(lvalue)
+            tested = NOTHING
+            if root is not None and root.kind == "field":
+                tested = passed.get(unconverted(root.operands[0]), NOTHING)
+            self._note(ways, role, values.reach(lvalue), is_exact, tested, operation.location)
             if operation.kind == "store" and values.may_be_constant(operation.operands[0]):
                 self._found.constants.add(role)
 
     def _note(
-        self, ways: list[How], role: Role, reach: Reach, is_exact: bool, at: Location
+        self,
+        ways: list[How],
+        role: Role,
+        reach: Reach,
+        is_exact: bool,
+        tested: frozenset[Tested],
+        at: Location,
     ) -> None:
         for how in ways:
-            self._found.accesses.setdefault(ThreadAccess(how, role, reach, is_exact), at)
+            self._found.accesses.setdefault(ThreadAccess(how, role, reach, is_exact, tested), at)
 
     def _note_effect(self, effect: Effects, at: Location) -> None:
         self._found.effects.setdefault(effect, at)
@@ -256,6 +274,8 @@ class _Values:
         self._walk = walk
         self._of = dict(zip(function.parameters, given, strict=True))
         self._constant: dict[Value, bool] = {}
+        #: Of calls that the walk has come by, whether what they return may be a constant.
+        self.called: dict[Operation, bool] = {}
         self.used = {each for o in operations_in(function) for each in o.operands}
 
     def given(self, value: Value) -> _Given:
@@ -391,7 +411,7 @@ class _Values:
         kind = kind_of(made)
         assert kind is not None
         if kind.calls:
-            return self._walk.called(made, self)
+            return self.called[made]
         if kind.effects or made.kind == "length":
             return False
         operands = [self.may_be_constant(each) for each in made.operands]

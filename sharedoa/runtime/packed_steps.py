@@ -183,7 +183,7 @@ class _Compared:
 def _may(heap: Heap, launch: RecordedLaunch) -> bool:
     """Whether the code of a launch has a first test, and nothing else is launched around it."""
     binding = launch.binding
-    if binding is None or not binding.is_settled or launch.several or launch.births is not None:
+    if binding is None or not binding.is_settled or launch.births is not None:
         return False
     if launch.before or launch.after or not may_pack(heap, launch.geometry):
         return False

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..backends.base import Timing
-from ..ir.storing import AT_ONCE
+from ..targets.packed_threads import ASKED_AT_ONCE
 from . import background
 from .geometry import Geometry
 from .specialisation import Trial, Verdict
@@ -41,7 +41,7 @@ def may_pack(heap: Heap, geometry: Geometry) -> bool:
     (nx, ny), backend = geometry.threads, heap.backend
     if not (backend.target.is_device and geometry.is_usual and ny == 1):
         return False
-    return bool(backend.keeps_busy((nx // AT_ONCE, 1), geometry.block))
+    return bool(backend.keeps_busy((nx // ASKED_AT_ONCE, 1), geometry.block))
 
 
 class Comparison:

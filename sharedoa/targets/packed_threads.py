@@ -18,7 +18,11 @@ from .base import I16, I32, I64, declare
 if TYPE_CHECKING:
     from .gpu import GpuTarget
 
-_MOST_BLOCK_THREADS = 1024
+ASKED_AT_ONCE = 6
+"""Threads of a launch that one thread asks for."""
+MOST_BLOCK_THREADS = 256
+"""Of a launch that asks for no block, as others are not packed. What more of the list takes the
+first-level cache lacks."""
 
 
 def emit_packed(
@@ -28,7 +32,7 @@ def emit_packed(
     those for which ``goes_on`` holds run ``body``. A block covers ``at_once`` times its threads."""
     warp = target.warp
     assert warp is not None
-    listed = _shared(target, entry, ir.ArrayType(I16, _MOST_BLOCK_THREADS * at_once), "listed")
+    listed = _shared(target, entry, ir.ArrayType(I16, MOST_BLOCK_THREADS * at_once), "listed")
     count = _shared(target, entry, I32, "count")
     *leaves, nx, ny = entry.args
     builder = ir.IRBuilder(entry.append_basic_block("entry"))

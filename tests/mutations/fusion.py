@@ -12,6 +12,8 @@ _BLOCKS = "tests/runtime/test_fused_blocks.py"
 _BESIDE_TESTS = "tests/runtime/test_beside.py"
 _DISTINCT = "tests/runtime/test_distinct_fields.py"
 _TRIALS = "tests/runtime/test_fusion_trials.py"
+_TESTED = "sharedoa/ir/tested_fields.py"
+_EXCLUDE = "tests/runtime/test_tests_that_exclude.py"
 
 MUTATIONS = (
     Mutation(
@@ -381,5 +383,47 @@ MUTATIONS = (
         "            self.heap.launch_deferred()\n", "",
         "a captured step overtakes what another thread has launched in a block of oa.fuse()",
         ("tests/runtime/test_fused_blocks.py::test_steps_of_other_threads_come_after_what_waits",),
+    ),
+    Mutation(
+        "other numbers than two", _TESTED,
+        "return self.is_equal and other.is_equal",
+        "return True",
+        "objects whose field is not 1 are taken for others than those whose field is not 2",
+        (f"{_EXCLUDE}::test_which_are_one",),
+    ),
+    Mutation(
+        "the same number twice", _TESTED,
+        "return self.is_equal != other.is_equal",
+        "return True",
+        "objects that have passed the same test are taken for two",
+        (f"{_EXCLUDE}::test_which_are_one",),
+    ),
+    Mutation(
+        "what alternatives say", _TESTED,
+        "        if len(ways) != 1:\n            return set()\n        ((way, region),) = ways\n",
+        "        way, region = ways[0]\n",
+        "of two tests the first is taken for passed where one of both was",
+        (f"{_EXCLUDE}::test_which_are_one",),
+    ),
+    Mutation(
+        "tests of several classes", _TESTED,
+        "set.intersection(*every)",
+        "set.union(*every)",
+        "an object has passed the tests of all classes that have the method",
+        (f"{_EXCLUDE}::test_all_methods_of_a_call_must_say_so",),
+    ),
+    Mutation(
+        "the rest behind a return", _TESTED,
+        "passed = arms[left[0]]",
+        "passed = arms[left[1]]",
+        "what the threads have passed that have left counts for those that stay",
+        (f"{_EXCLUDE}::test_which_are_one",),
+    ),
+    Mutation(
+        "tests before a method is called", _ACCESSES,
+        "._replace(tested=passed.get(unconverted(operand), NOTHING))",
+        "._replace(tested=NOTHING)",
+        "launches that change what a method does stay alone, though tests tell the objects apart",
+        (f"{_EXCLUDE}::test_which_are_one",),
     ),
 )  # fmt: skip

@@ -82,9 +82,9 @@ MUTATIONS = (
     ),
     Mutation(
         "small launches with packed threads", _CHOICE,
-        "return bool(backend.keeps_busy((nx // AT_ONCE, 1), geometry.block))",
+        "return bool(backend.keeps_busy((nx // ASKED_AT_ONCE, 1), geometry.block))",
         "return True",
-        "a quarter of the threads leaves most of a device idle",
+        "a sixth of the threads leaves most of a device idle",
         (f"{_TESTS}::test_small_launches_are_not_compared",),
     ),
     Mutation(
@@ -128,5 +128,33 @@ MUTATIONS = (
         "",
         "runs go on code for where objects were",
         (f"{_OF_STEPS}::test_what_changes_amid_a_comparison_is_seen",),
+    ),
+    Mutation(
+        "packed threads of launches that are one", "sharedoa/runtime/packed_steps.py",
+        "or launch.births is not None:",
+        "or launch.several or launch.births is not None:",
+        "launches that have become one are never packed",
+        (f"{_OF_STEPS}::test_launches_that_are_one_are_packed_where_they_ask_the_same",),
+    ),
+    Mutation(
+        "the same question asked again", _PASS,
+        "operands = [self._same.get(operand, operand) for operand in operation.operands]",
+        "operands: list[Value] = []",
+        "what is asked of one object is taken for the answer of another one",
+        ("tests/ir/test_files.py",),
+    ),
+    Mutation(
+        "the opposite question", _PASS,
+        "known = None if other is None else not other",
+        "known = other",
+        "threads go on for which the first test fails, and the others do not",
+        ("tests/ir/test_files.py",),
+    ),
+    Mutation(
+        "memory for what nobody packs", _CODE,
+        "MOST_BLOCK_THREADS = 256",
+        "MOST_BLOCK_THREADS = 1024",
+        "the list takes four times the memory, which the first-level cache lacks",
+        (f"{_TESTS}::test_ptxas_takes_them",),
     ),
 )  # fmt: skip

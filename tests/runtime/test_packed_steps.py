@@ -15,6 +15,7 @@ import sharedoa as oa
 from sharedoa import i32
 from sharedoa.backends.base import KernelLaunch
 from sharedoa.runtime import background, knobs, packed_steps
+from sharedoa.runtime.kernel import Kernel
 from sharedoa.runtime.packing import Packing
 from sharedoa.runtime.specialisation import policy
 from tests.codegen.interpreted import InterpretedGpu
@@ -25,6 +26,7 @@ LIMIT = 5
 
 class Agent(oa.Object):
     age: i32
+    kind: i32
 
 
 class Cell(oa.Object):
@@ -60,6 +62,30 @@ def leave(cells: oa.Array[Cell]) -> None:
     if agent is not None:
         cells[i].agent = None
         oa.delete(agent)
+
+
+@oa.kernel
+def ones(cells: oa.Array[Cell]) -> None:
+    agent = cells[oa.grid(1)].agent
+    if agent is not None and agent.kind == 1:
+        agent.age = 10
+
+
+@oa.kernel
+def twos(cells: oa.Array[Cell]) -> None:
+    agent = cells[oa.grid(1)].agent
+    if agent is None:
+        return
+    if agent.kind == 2:
+        agent.age = 20
+
+
+@oa.kernel
+def any_cell(cells: oa.Array[Cell], hits: oa.Array[i32]) -> None:
+    """One that asks something else first."""
+    i = oa.grid(1)
+    if hits[i] > 1:
+        hits[i] = 0
 
 
 KERNELS = {kernel.program.source.name: kernel for kernel in (older, count_small, mix)}
@@ -115,6 +141,7 @@ class _World:
     def __init__(self, heap: oa.Heap, seed: int = 1) -> None:
         rng = np.random.default_rng(seed)
         agents = heap.new(Agent, _THREADS, age=rng.integers(0, 9, _THREADS, np.int32))
+        agents.kind = np.arange(_THREADS) % 3
         self.cells = heap.new(Cell, _THREADS)
         there = (rng.random(_THREADS) < 0.3).tolist()
         members = zip(agents, there, strict=True)
@@ -289,3 +316,22 @@ def test_a_signal_amid_a_comparison_waits_for_the_end_of_the_run() -> None:
         assert interrupted
         assert {len(each) for each in backend.launched.values()} == {30, 60}
         assert world.state() == _state_after(30)
+
+
+@pytest.mark.parametrize("second", [twos, any_cell])
+def test_launches_that_are_one_are_packed_where_they_ask_the_same(second: Kernel) -> None:
+    """Threads that go on in neither are told by one question; of two questions one does not say."""
+    name, states = f"ones___{second.name}", []
+    for backend, fuse in (("cpu", "0"), (_Clock(), "always")):
+        with knobs.scope(fuse=fuse), oa.Heap(backend=backend, capacity="64MiB") as heap:
+            world = _World(heap)
+            if isinstance(backend, _Clock):
+                backend.seconds, backend.launched = {name: (2.0, 1.0)}, {name: []}
+            with oa.capture() as step:
+                ones[_THREADS](world.cells)
+                second[_THREADS](*([world.cells] if second is twos else [world.cells, world.hits]))
+            step.run(30)
+            states.append(world.state())
+    assert isinstance(backend, _Clock)
+    assert states[0] == states[1]
+    assert backend.packed() == {name: second is twos}

@@ -13,9 +13,11 @@ import sharedoa as oa
 from sharedoa import i32
 from sharedoa.backends.base import KernelLaunch
 from sharedoa.runtime import background, knobs, packing
+from sharedoa.runtime.geometry import DEFAULT_BLOCK
 from sharedoa.runtime.kernel import Kernel
 from sharedoa.runtime.packing import Packing
 from sharedoa.runtime.specialisation import policy
+from sharedoa.targets.packed_threads import ASKED_AT_ONCE, MOST_BLOCK_THREADS
 from sharedoa.targets.ptxas import assemble
 from tests.codegen.interpreted import InterpretedGpu
 
@@ -166,13 +168,16 @@ def test_debug_mode_packs_nothing() -> None:
 
 
 def test_ptxas_takes_them() -> None:
-    """They need no stack, and a launch has a quarter of the threads."""
+    """They need no stack, a launch has a sixth of the threads, and the list fits the largest block
+    of those that are packed, which nobody has asked for."""
     _pack(True)
     with oa.Heap(backend=InterpretedGpu(), capacity="64MiB") as heap:
         world = _World(heap, 40, 0.5)
         older[40](world.cells, world.hits)
         made = older.program.binding.unit.compilation
-        assert made.outline.at_once == 4
+        assert made.outline.at_once == ASKED_AT_ONCE == 6
+        assert DEFAULT_BLOCK[1] == (MOST_BLOCK_THREADS, 1)
+        assert f"_listed[{2 * 6 * 256}]" in str(made.products["ptx"])
         assert "side by side" in str(made.job)
         report = assemble(str(made.products["ptx"]), "sm_90")
         assert (report.stack, report.spill_stores) == (0, 0)

@@ -19,7 +19,8 @@ go on run side by side (``targets.packed_threads``), where that is known to pay.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
 
 from dispatch.dataclass import replace
 
@@ -51,6 +52,7 @@ _LINE = 64
 """Bytes that memory is fetched by."""
 _MOST_STEPS = 100
 """Operations of a thread that are looked at before its first test, or without one."""
+_OPPOSITE = {"is": "is_not", "is_not": "is", "eq": "ne", "ne": "eq"}
 _MAY_BE_ASKED = Effects.READS | Effects.ASKS_THREAD
 _WITH_OTHERS = Effects.WAITS | Effects.LIVES | Effects.UNKNOWN
 
@@ -103,6 +105,10 @@ class _Beginning:
         self._copies = dict(zip(self._kernel.parameters, self._own, strict=True))
         self._known: dict[Value, Known] = {}
         self._made: list[Operation] = []
+        #: Values before the test, by what they are computed from, and values that are the same as
+        #: another one: launches that have become one ask one after another the same question.
+        self._first: dict[Hashable, Value] = {}
+        self._same: dict[Value, Value] = {}
         #: The test, and what it says of threads that go on.
         self._found: tuple[Value, bool] | None = None
         self._is_behind_test = False
@@ -175,7 +181,7 @@ class _Beginning:
         known, copy = self._known, self._copies[test]
         does = {}
         for each, arm in arms.items():
-            self._known = {**known, test: each}
+            self._known = {**known, test: each, self._same.get(test, test): each}
             does[each] = run(arm)
         if does[True] != does[False]:
             self._found = copy, does[True]
@@ -184,14 +190,33 @@ class _Beginning:
     def _take_over(self, operation: Operation) -> None:
         if not self._is_behind_test:
             self._made += copy_operations([operation], self._copies)
-        if len(operation.results) == 1:
-            given = [self._known.get(operand) for operand in operation.operands]
-            self._known[operation.result] = evaluated(operation, given)
+        if len(operation.results) != 1:
+            return
+        result = operation.result
+        # A load gives the same once more, as this thread has stored nothing so far.
+        find = self._first.get if self._is_behind_test else self._first.setdefault
+        first = self._same[result] = find(self._key(operation), result)
+        known = self._known.get(first)
+        if known is None and operation.kind == "compare":
+            opposite = self._key(operation, operator=_OPPOSITE.get(operation["operator"]))
+            other = self._known.get(self._first.get(opposite, result))
+            known = None if other is None else not other
+        if known is None:
+            known = evaluated(operation, [self._known.get(each) for each in operation.operands])
+        self._known[result] = known
+
+    def _key(self, operation: Operation, **others: Any) -> tuple[Hashable, ...]:
+        """Equal for what is computed in the same way of the same, but for ``others`` among the
+        attributes."""
+        operands = [self._same.get(operand, operand) for operand in operation.operands]
+        attributes = sorted({**operation.attributes, **others}.items())
+        return (operation.kind, operation.result.type, *operands, *attributes)
 
     def _bind(self, names: Sequence[Value], values: Sequence[Value]) -> None:
         """Names for values; what returns nothing has a name for that."""
         for name, value in zip(names, values, strict=False):
             self._known[name] = self._known.get(value)
+            self._same[name] = self._same.get(value, value)
             if self._is_behind_test:
                 continue
             self._copies[name] = self._copies[value]

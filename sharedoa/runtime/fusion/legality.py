@@ -5,7 +5,8 @@ one after another, before or after other threads have begun.
    ended.
 2. Of all memory that one of them changes and another one touches, all accesses of both are a
    thread's own, to the same element or object. What several only add to with integer atomics, and
-   none reads, may come in any order.
+   none reads, may come in any order. Objects that have passed tests which no object can pass both
+   are two, as what these tests read does not change either.
 3. None waits for the host or for other threads, nor tells the host anything.
 4. A write that is made now and then counts as read and write; what is not known as everything.
 5. Numbers stay what they are, bit for bit: no function of a math library is computed when code is
@@ -121,6 +122,10 @@ class _Pair:
             return True
         if not may_meet(a.role, b.role):
             return False  # as one launch, compilers would take them for different memory
+        if any(one.excludes(other) for one in a.tested for other in b.tested):
+            # Two objects. Both launches have read what tells them apart, so whoever changes that
+            # is no part of the launch, unless all of it is each thread's own.
+            return True
         if a.how == b.how and a.how in _ATOMICS and a.is_exact and b.is_exact:
             return True
         return self._are_same(a, b)
