@@ -20,6 +20,7 @@ from .context import Context
 from .conversions import coerce, constant, convert_scalar
 from .expressions import expression
 from .library import NAMED, Handler
+from .operators import compare
 
 
 def _drawn(function: Any, ends: int = 0) -> Handler:
@@ -52,11 +53,36 @@ def _drawn(function: Any, ends: int = 0) -> Handler:
             seed = _call(context, following, [seed, *counters[:2]], location)
             counters = counters[2:]
         made = _call(context, function, [seed, *counters, *limits], location)
+        if ends:
+            made = _if_there_are_some(context, given[:ends], limits, made, node)
         for variable, value in zip(reversed(held), reversed(given), strict=True):
             made = tree.Let(made.type, location, variable, value, made)
         return made
 
     return handle
+
+
+def _if_there_are_some(
+    context: Context,
+    given: list[tree.Expression],
+    limits: list[tree.Expression],
+    made: tree.Expression,
+    node: ast.Call,
+) -> tree.Expression:
+    """``made`` of integers from the one limit to below the other, which fails if there are none."""
+    name, location = ast.unparse(node.func), context.locate(node)
+    low, high = given
+    if isinstance(low, tree.Constant) and isinstance(high, tree.Constant):
+        if low.value >= high.value:
+            context.reject(
+                node,
+                f"{name}: there is no integer from {low.value} on below {high.value}",
+                "give a larger end: it is not among the results",
+            )
+        return made
+    test = compare(context, "lt", limits[0], limits[1], node)
+    some = tree.Assert(location, test, f"{name} has integers between its ends")
+    return tree.Sequence(made.type, location, [some], made)
 
 
 def _call(

@@ -71,6 +71,12 @@ MUTATIONS = (
         ("tests/frontend/test_iteration.py::test_ranges_that_64_bits_with_a_sign_do_not_hold",),
     ),
     Mutation(
+        "there is an integer between any ends", "sharedoa/frontend/random_calls.py",
+        "        if ends:\n", "        if False:\n",
+        "agents[oa.randint(0, 0, seed)] is the first of no agents",
+        ("tests/runtime/test_random_numbers.py",),
+    ),
+    Mutation(
         "text ends at a NUL", "sharedoa/frontend/texts.py",
         """if isinstance(found, str) and "\\0" in found:""", "if False:",
         "print('a\\0b') says a, without a word",

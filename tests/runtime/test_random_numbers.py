@@ -87,8 +87,28 @@ def test_distributions() -> None:
     [
         ("oa.random()", "oa.random takes a seed and counters"),
         ("oa.randint(1, 2)", "oa.randint takes a seed and counters"),
+        ("oa.randint(3, 3, 1)", "oa.randint: there is no integer from 3 on below 3"),
         ("oa.normal(n, 0.5)", "oa.normal takes integers, not float"),
     ],
 )
 def test_complaints(tmp_path: Path, call: str, message: str) -> None:
     assert complaints(kernel_from(tmp_path, "n: i32", f"x = {call}"))[0].message == message
+
+
+@oa.kernel
+def draw_between(ends: oa.Array[i64], out: oa.Array[i64]) -> None:
+    i = oa.grid(1)
+    if i + 1 < len(ends):
+        out[i] = oa.randint(ends[i], ends[i + 1], 7, i)
+
+
+@pytest.mark.parametrize("backend", ["python", "cpu"])
+def test_an_integer_between_ends_that_have_none(backend: str) -> None:
+    with oa.Heap(backend=backend, capacity="16MiB"):
+        out = oa.zeros(2, i64)
+        draw_between[4](oa.array(i64, [-(2**63), 4, 5]), out)
+        assert out[0] < 4 == out[1]
+        for ends in ([5, 5], [5, 4], [2**63 - 1, -(2**63)]):
+            with pytest.raises(oa.DeviceError, match=r"oa.randint"):
+                draw_between[2](oa.array(i64, ends), out)
+                oa.synchronize()
