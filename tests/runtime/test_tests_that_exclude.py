@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import sharedoa as oa
 from sharedoa import i32
-from sharedoa.runtime import knobs
+from sharedoa.runtime import knobs, packed_steps
 from tests.codegen.interpreted import InterpretedGpu
 from tests.differential.effort import examples
 from tests.source_files import load_module
@@ -243,6 +243,44 @@ def test_objects_that_move_and_that_the_host_gives_others() -> None:
             step.run()
             read.append(_state(agents[:60]))
             found.append(read)
+    assert found[0] == found[1]
+
+
+# ------------------------------------------------------------------ on a GPU
+
+
+@oa.kernel
+def fill(cells: oa.Array[Cell], agents: oa.Array[Agent]) -> None:
+    i = oa.grid(1)
+    if i % 3 != 0:
+        cells[i].agent = agents[(i * 7919) % len(agents)]
+
+
+@oa.kernel
+def zeros_of_own(cells: oa.Array[Cell]) -> None:
+    agent = cells[oa.grid(1)].agent
+    if agent is None:
+        return
+    if agent.kind == 0:
+        agent.act(agent.mood)
+
+
+@pytest.mark.gpu
+def test_as_many_cells_as_fill_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps are compared with packed threads and without."""
+    monkeypatch.setattr(packed_steps, "_FIRST", 3)
+    count, found = 2_000_000, []
+    for backend, fuse in (("cpu", "0"), ("cuda", "always")):
+        with knobs.scope(fuse=fuse, background=False), oa.Heap(backend=backend):
+            agents, cells = oa.new(Agent, count), oa.new(Cell, count)
+            agents.kind, agents.mood = np.arange(count) % 3, np.arange(count) % 5
+            fill[count](cells, agents)
+            with oa.capture() as step:
+                ones[count](cells)
+                zeros_of_own[count](cells)
+            step.run(100)
+            found.append(_state(agents))
+    assert "one with the launch before it" in step.explain()
     assert found[0] == found[1]
 
 
