@@ -12,10 +12,10 @@ from . import tree
 from .context import Context
 from .conversions import coerce
 from .expressions import expression, translate
+from .held_values import HeldValues
 
 Operator = Literal["add", "sub", "min", "max", "exch", "cas", "count"]
 #: What is evaluated once, before the operation, and the variable that stands for it.
-Bound = list[tuple[tree.Variable, tree.Expression]]
 
 
 def atomic(operator: Operator, counts: int) -> Callable[[Context, ast.Call], tree.Expression]:
@@ -68,13 +68,10 @@ def _by_component(
 ) -> tree.Expression:
     """The old components, each as it was when its turn came; what ``place`` names and ``value`` are
     evaluated once."""
-    bound: Bound = []
-    place = _evaluated_once(context, place, bound)
-    added = _variable(context, value, bound)
-    result = _members(operator, place, type, added, context.locate(node))
-    for variable, found in reversed(bound):
-        result = tree.Let(type, result.location, variable, found, result)
-    return result
+    held = HeldValues()
+    place = _evaluated_once(place, held)
+    added = held.hold(value)
+    return held.then(_members(operator, place, type, added, context.locate(node)))
 
 
 def _members(
@@ -95,28 +92,22 @@ def _members(
     return tree.MakeValue(type, location, old)
 
 
-def _evaluated_once(context: Context, place: tree.Place, bound: Bound) -> tree.Place:
+def _evaluated_once(place: tree.Place, held: HeldValues) -> tree.Place:
     match place:
         case tree.FieldPlace():
-            object = _variable(context, place.object, bound)
+            object = held.hold(place.object)
             return tree.FieldPlace(place.type, place.location, object, place.owner, place.name)
         case tree.ElementPlace():
-            array = _variable(context, place.array, bound)
-            index = _variable(context, place.index, bound)
+            array = held.hold(place.array)
+            index = held.hold(place.index)
             negative = place.may_be_negative
             return tree.ElementPlace(place.type, place.location, array, index, negative)
         case tree.InlinePlace():
-            base = _evaluated_once(context, place.base, bound)
-            index = _variable(context, place.index, bound)
+            base = _evaluated_once(place.base, held)
+            index = held.hold(place.index)
             negative = place.may_be_negative
             return tree.InlinePlace(place.type, place.location, base, index, negative)
     return place  # a tile, which nothing has to be evaluated for
-
-
-def _variable(context: Context, value: tree.Expression, bound: Bound) -> tree.Expression:
-    variable = context.temporary(value.type)
-    bound.append((variable, value))
-    return tree.Local(value.type, value.location, variable)
 
 
 def _place(context: Context, node: ast.Call) -> tree.Place:

@@ -18,6 +18,7 @@ from .context import Context
 from .conversions import coerce, constant_of, convert_scalar, truth
 from .dependencies import InitialiserDependency, MethodDependency, ResolutionDependency
 from .expressions import expression, translate
+from .held_values import HeldValues
 from .operands import BoundMethod, Initialiser, Static, UnboundMethod
 from .value_operators import operands
 
@@ -330,28 +331,16 @@ def bind(
         )
     if order == [name for name in signature.names if name in order]:
         return [*receiver, *(given[name] for name in signature.names)], lambda made: made
-    return _reordered(context, signature, given, order, receiver)
+    return _reordered(signature, given, order, receiver)
 
 
 def _reordered(
-    context: Context,
     signature: Signature,
     given: dict[str, tree.Expression],
     order: list[str],
     receiver: Sequence[tree.Expression],
 ) -> Bound:
-    evaluated = [*receiver, *(given[name] for name in order)]
-    variables = [context.temporary(value.type) for value in evaluated]
-    held = [
-        tree.Local(value.type, value.location, variable)
-        for value, variable in zip(evaluated, variables, strict=True)
-    ]
-    by_name = {**given, **dict(zip(order, held[len(receiver) :], strict=True))}
-    arguments = [*held[: len(receiver)], *(by_name[name] for name in signature.names)]
-
-    def wrap(made: tree.Expression) -> tree.Expression:
-        for variable, value in zip(reversed(variables), reversed(evaluated), strict=True):
-            made = tree.Let(made.type, made.location, variable, value, made)
-        return made
-
-    return arguments, wrap
+    held = HeldValues()
+    first = [held.hold(each) for each in receiver]
+    by_name = {**given, **{name: held.hold(given[name]) for name in order}}
+    return [*first, *(by_name[name] for name in signature.names)], held.then

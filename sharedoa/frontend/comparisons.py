@@ -12,6 +12,7 @@ from ..model.types import InlineType, ReferenceType, ValueType
 from . import tree
 from .context import Context
 from .expressions import expression, is_call_of
+from .held_values import HeldValues
 from .operands import Operand
 from .operators import COMPARE, compare
 
@@ -61,15 +62,12 @@ def _in_range(
             inside, f"{value.type!r} is looked for in a range", "write start <= x < stop"
         )
     location = context.locate(inside)
-    held = [context.temporary(each.type) for each in (value, start, stop)]
-    x, a, b = (tree.Local(variable.type, location, variable) for variable in held)
-    test: tree.Expression = tree.Logical(
+    held = HeldValues()
+    x, a, b = map(held.hold, (value, start, stop))
+    return held.then(tree.Logical(
         boolean, location, "and",
         compare(context, "le", a, x, inside), compare(context, "lt", x, b, inside),
-    )  # fmt: skip
-    for variable, given in reversed([*zip(held, (value, start, stop), strict=True)]):
-        test = tree.Let(boolean, location, variable, given, test)
-    return test
+    ))  # fmt: skip
 
 
 def _chain(
@@ -80,24 +78,13 @@ def _chain(
     node: ast.AST,
     location: tree.Location,
 ) -> tree.Expression:
-    first, second = context.temporary(left.type), context.temporary(rest[0].type)
-    a, b = (_once(value, variable) for value, variable in ((left, first), (rest[0], second)))
+    held = HeldValues()
+    a, b = held.hold_unknown(left), held.hold_unknown(rest[0])
     test = compare_pair(context, names[0], a, b, node)
     if len(names) > 1:
         more = _chain(context, names[1:], b, rest[1:], node, location)
         test = tree.Logical(boolean, location, "and", test, more)
-    for variable, value in ((second, rest[0]), (first, left)):
-        if not isinstance(value, tree.Constant):
-            test = tree.Let(boolean, location, variable, value, test)
-    return test
-
-
-def _once(value: tree.Expression, variable: tree.Variable) -> tree.Expression:
-    """What stands for ``value`` where ``variable`` holds it; a constant, which may be larger than
-    any variable, stands for itself."""
-    if isinstance(value, tree.Constant):
-        return value
-    return tree.Local(value.type, value.location, variable)
+    return held.then(test)
 
 
 def compare_pair(
@@ -136,20 +123,17 @@ def _compare_values(
             f"define __{name}__ in the value struct, or compare fields",
         )
     location = context.locate(node)
-    first, second = context.temporary(struct), context.temporary(struct)
+    held = HeldValues()
+    both = held.hold(left), held.hold(right)
     result: tree.Expression = tree.Constant(boolean, location, True)
     for field, type in reversed(struct.fields.items()):
-        parts = [
-            tree.ValueField(type, location, tree.Local(struct, location, v), field)
-            for v in (first, second)
-        ]
+        parts = [tree.ValueField(type, location, each, field) for each in both]
         for a, b in reversed(_items(parts[0], parts[1])):
             same = compare_pair(context, "eq", a, b, node)
             result = tree.Logical(boolean, location, "and", same, result)
     if name == "ne":
         result = tree.Unary(boolean, location, "not", result)
-    inner = tree.Let(boolean, location, second, right, result)
-    return tree.Let(boolean, location, first, left, inner)
+    return held.then(result)
 
 
 def _items(

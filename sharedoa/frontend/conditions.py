@@ -13,6 +13,7 @@ from . import tree
 from .context import Context
 from .conversions import truth
 from .expressions import expression, static_value
+from .held_values import HeldValues
 from .operands import Operand
 from .operators import unify
 
@@ -93,12 +94,11 @@ def _connect(
         return tree.Logical(boolean, location, word, left, right)
     # Python gives one of the operands, not a bool.
     type, (a, b) = unify(context, [left, right], node, f"the result of {word}")
-    variable = context.temporary(type)
-    local = tree.Local(type, location, variable)
+    held = HeldValues()
+    local = held.hold(a)
     test = truth(context, local, node)
     then, otherwise = (b, local) if word == "and" else (local, b)
-    choice = tree.Conditional(type, location, test, then, otherwise)
-    return tree.Let(type, location, variable, a, choice)
+    return held.then(tree.Conditional(type, location, test, then, otherwise))
 
 
 def conditional(context: Context, node: ast.IfExp) -> Operand:

@@ -16,6 +16,7 @@ from . import tree
 from .context import Context
 from .conversions import as_index, constant_of, is_nonnegative
 from .dependencies import ContentDependency
+from .held_values import HeldValues
 from .operands import ConstantRow, Operand, Static
 
 MOST_BYTES = 1 << 18
@@ -129,22 +130,18 @@ def value_of(context: Context, row: ConstantRow, node: ast.AST) -> tree.Expressi
         return constant_of(context, entries[0], node, row.name)
     given = [step for step in row.steps if not isinstance(step, int)]
     wraps = tuple(wraps for _, wraps in given)
-    location = context.locate(node)
     if _are_numbers(entries):
         indices = [index for index, _ in given]
         return _element(context, row.name, entries, shape, indices, wraps, node)
-    held = [context.temporary(index.type) for index, _ in given]
-    places: list[tree.Expression] = [tree.Local(v.type, location, v) for v in held]
+    held = HeldValues()
+    places = [held.hold(index) for index, _ in given]
 
     def part(entries: Sequence[Any]) -> tree.Expression:
         if _are_numbers(entries):
             return _element(context, row.name, entries, shape, places, wraps, node)
         return _compound(context, row.name, entries, part, node)
 
-    made = part(entries)
-    for variable, (index, _) in zip(reversed(held), reversed(given), strict=True):
-        made = tree.Let(made.type, location, variable, index, made)
-    return made
+    return held.then(part(entries))
 
 
 def _taken(value: Any, steps: Sequence[Any]) -> tuple[Any, tuple[int, ...]]:

@@ -19,6 +19,7 @@ from . import tree
 from .constant_tables import index_row, row_of, value_of
 from .context import Context, Rejected
 from .conversions import as_variable, constant_of, require_value
+from .held_values import HeldValues
 from .names import attribute
 from .operands import (
     BoundMethod,
@@ -272,8 +273,8 @@ def _constant_of_objects(
             f"{name} is another table in a subclass",
             f"write a method that reads it, or name the class: {name}",
         )
-    variable = context.temporary(base.type)
-    one = tree.Local(base.type, location, variable)
+    held = HeldValues()
+    one = held.hold(base)
     parts = [constant_of(context, value, node, name) for value in values]
     made_of, parts = unify(context, parts, node, name)
     found = parts[-1]
@@ -281,8 +282,7 @@ def _constant_of_objects(
         test = tree.TypeTest(boolean, location, one, cls, classes)
         found = tree.Conditional(made_of, location, test, part, found)
     # A test would take null for an object of the last classes.
-    found = tree.Sequence(made_of, location, [tree.Require(location, one)], found)
-    return tree.Let(made_of, location, variable, base, found)
+    return held.then(tree.Sequence(made_of, location, [tree.Require(location, one)], found))
 
 
 def _value_member(
@@ -496,12 +496,9 @@ def _object_operator(
 
     if not name.startswith("__r") or name == "__rshift__":
         return call_object_method(context, left, name, [right], node)
-    location = context.locate(node)
-    first, second = context.temporary(left.type), context.temporary(right.type)
-    a, b = tree.Local(left.type, location, first), tree.Local(right.type, location, second)
-    call = call_object_method(context, b, name, [a], node)
-    inner = tree.Let(call.type, location, second, right, call)
-    return tree.Let(call.type, location, first, as_variable(context, left, node), inner)
+    held = HeldValues()
+    a, b = held.hold(as_variable(context, left, node)), held.hold(right)
+    return held.then(call_object_method(context, b, name, [a], node))
 
 
 def _unary(context: Context, node: ast.UnaryOp) -> Operand:

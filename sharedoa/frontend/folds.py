@@ -17,7 +17,8 @@ from .conditions import condition, narrowings
 from .context import Context, assigned_names, join_types
 from .conversions import as_variable, coerce, constant, truth
 from .expressions import expression, operate
-from .iteration import counter, items_of
+from .held_values import HeldValues
+from .iteration import counter, items_of, with_start
 from .operators import unify
 
 Step = Callable[[tree.Expression, ast.expr], list[tree.Statement]]
@@ -106,12 +107,7 @@ def _with_own_names(context: Context, node: ast.GeneratorExp) -> ast.GeneratorEx
 
 def total(context: Context, node: ast.Call) -> tree.Expression:
     """``sum(items, start)``."""
-    given = list(node.args)
-    named = {keyword.arg: keyword.value for keyword in node.keywords}
-    if "start" in named:
-        given.append(named.pop("start"))
-    if named or not 1 <= len(given) <= 2:
-        context.reject(node, "sum takes what it adds, and a start", "write sum(a) or sum(a, 1.0)")
+    given = with_start(context, node, "what it adds", "sum(a) or sum(a, 1.0)")
     location = context.locate(node)
     begin: tree.Expression = constant(0, weak_int, location)
     before: list[tree.Statement] = []
@@ -255,11 +251,9 @@ def contained(
     context: Context, value: tree.Expression, node: ast.expr, inside: Any
 ) -> tree.Expression:
     """``value in node``; ``inside`` is the comparison in the source."""
-    location = context.locate(inside)
-    held = context.temporary(value.type)
-    wanted: tree.Expression = tree.Local(value.type, location, held)
-    if isinstance(value, tree.Constant):
-        wanted = value
+    held = HeldValues()
+    is_known = isinstance(value, tree.Constant)
+    wanted = value if is_known else held.hold(as_variable(context, value, inside))
     if isinstance(node, (ast.Tuple, ast.List, ast.Set)) and node.elts:
         found = _among(context, wanted, node, inside)
     else:
@@ -267,9 +261,7 @@ def contained(
             context, node, True,
             lambda item, source: compare_pair(context, "eq", wanted, item, inside),
         )  # fmt: skip
-    if wanted is value:
-        return found
-    return tree.Let(boolean, location, held, as_variable(context, value, inside), found)
+    return held.then(found)
 
 
 def _among(
@@ -277,20 +269,14 @@ def _among(
 ) -> tree.Expression:
     """Whether a value is one of those that are written side by side."""
     location = context.locate(inside)
-    values = [expression(context, each) for each in node.elts]
-    held = [context.temporary(each.type) for each in values]
+    held = HeldValues()
+    values = [held.hold_unknown(expression(context, each)) for each in node.elts]
     test: tree.Expression | None = None
-    for variable, value in reversed([*zip(held, values, strict=True)]):
-        one = value
-        if not isinstance(value, tree.Constant):
-            one = tree.Local(value.type, value.location, variable)
+    for one in reversed(values):
         same = compare_pair(context, "eq", wanted, one, inside)
         test = same if test is None else tree.Logical(boolean, location, "or", same, test)
     assert test is not None
-    for variable, value in reversed([*zip(held, values, strict=True)]):
-        if not isinstance(value, tree.Constant):
-            test = tree.Let(boolean, location, variable, value, test)
-    return test
+    return held.then(test)
 
 
 def _search(

@@ -9,6 +9,7 @@ from . import tree
 from .context import Context
 from .conversions import as_variable, coerce
 from .expressions import expression, translate
+from .held_values import HeldValues
 from .operands import InlineArray, Operand
 from .subscripts import index_of
 
@@ -45,15 +46,15 @@ def component(
         for number in known:
             found = _field_number(found, int(number), location)
         return found
-    variable = context.temporary(struct)
-    whole = tree.Local(struct, location, variable)
+    held = HeldValues()
+    whole = held.hold(as_variable(context, base, node))
     row = next(iter(struct.fields.values()))
     if len(indices) == 2 or isinstance(row, ScalarType):
         found = _item_of_value(struct.component, _components(whole, location), indices, location)
     else:
         assert isinstance(row, ValueType)
-        (index, wraps), of_row = indices[0], context.temporary(indices[0][0].type)
-        again = tree.Local(index.type, location, of_row)
+        index, wraps = indices[0]
+        again = held.hold(index)
         columns = [tree.Constant(index.type, location, n) for n in range(len(row.fields))]
         found = tree.MakeValue(row, location, [
             _item_of_value(
@@ -62,8 +63,7 @@ def component(
             )
             for column in columns
         ])  # fmt: skip
-        found = tree.Let(row, location, of_row, index, found)
-    return tree.Let(found.type, location, variable, as_variable(context, base, node), found)
+    return held.then(found)
 
 
 def _indices(

@@ -17,6 +17,7 @@ from .constant_tables import item_of, length_of, row_of, value_of
 from .context import Context
 from .conversions import as_index, as_variable, constant, is_nonnegative
 from .expressions import expression, static_value, translate
+from .held_values import HeldValues
 from .inline_arrays import fields_of_vector
 from .operands import ConstantRow, InlineArray, Static
 from .operators import binary, compare, unary, unify
@@ -188,13 +189,12 @@ def _chosen(
 ) -> tree.Expression:
     """The part of this number."""
     location, type = context.locate(node), parts[0].type
-    variable = context.temporary(weak_int)
-    place = tree.Local(weak_int, location, variable)
-    found = parts[-1]
+    held = HeldValues()
+    place, found = held.hold(index), parts[-1]
     for number, part in reversed([*enumerate(parts[:-1])]):
         test = compare(context, "eq", place, constant(number, weak_int, location), node)
         found = tree.Conditional(type, location, test, part, found)
-    return tree.Let(type, location, variable, index, found)
+    return held.then(found)
 
 
 # ------------------------------------------------------------ range, enumerate, zip, reversed
@@ -281,15 +281,19 @@ def step_moves(step: tree.Expression) -> bool:
     return not (isinstance(step, tree.Constant) and step.value == 1)
 
 
-def _enumerate(context: Context, node: ast.Call) -> Items:
-    given = list(node.args)
-    named = {keyword.arg: keyword.value for keyword in node.keywords}
+def with_start(context: Context, node: ast.Call, what: str, example: str) -> list[ast.expr]:
+    """The arguments of a function of items, and of where it starts, if that is given."""
+    given, named = list(node.args), {each.arg: each.value for each in node.keywords}
     if "start" in named:
         given.append(named.pop("start"))
     if named or not 1 <= len(given) <= 2:
-        context.reject(
-            node, "enumerate takes what it numbers, and a start", "write enumerate(a, start=1)"
-        )
+        name = ast.unparse(node.func)
+        context.reject(node, f"{name} takes {what}, and a start", f"write {example}")
+    return given
+
+
+def _enumerate(context: Context, node: ast.Call) -> Items:
+    given = with_start(context, node, "what it numbers", "enumerate(a, start=1)")
     inner = items_of(context, given[0])
     before, location = list(inner.before), context.locate(node)
     start: tree.Expression = constant(0, weak_int, location)

@@ -25,6 +25,7 @@ from .conversions import coerce, constant, convert_scalar, is_nonnegative, truth
 from .expressions import expression, static_value, translate
 from .extents import index3, size3
 from .folds import extreme, quantified, total
+from .held_values import HeldValues
 from .lists import list_from
 from .operands import ConstantRow, InlineArray
 from .operators import binary, compare, unary, unify
@@ -92,7 +93,7 @@ def math_call(context: Context, target: Any, node: ast.Call) -> tree.Expression:
         if id(target) in _PYTHON_ROUNDING and values[0].type in (weak_int, u64):
             return _whole(context, values[0], node)
         type = weak_float
-    floats = [_as_float(context, value, type, node) for value in values]
+    floats = [_number(context, value, type, node, "pass a number") for value in values]
     if name == "log" and len(floats) == 2:
         logs = [tree.MathCall(type, location, "log", [value]) for value in floats]
         return tree.Binary(type, location, "truediv", logs[0], logs[1])
@@ -125,14 +126,6 @@ def _numpy_type(context: Context, values: list[tree.Expression], node: ast.Call)
     return f64
 
 
-def _as_float(
-    context: Context, value: tree.Expression, type: ScalarType, node: ast.AST
-) -> tree.Expression:
-    if not isinstance(value.type, ScalarType):
-        context.reject(node, f"{value.type!r} is no number", "pass a number")
-    return convert_scalar(context, value, type, node)
-
-
 def _int(context: Context, node: ast.Call) -> tree.Expression:
     (value,) = arguments(context, node, 1)
     return _number(context, value, weak_int, node)
@@ -151,10 +144,14 @@ def _float(context: Context, node: ast.Call) -> tree.Expression:
 
 
 def _number(
-    context: Context, value: tree.Expression, type: ScalarType, node: ast.AST
+    context: Context,
+    value: tree.Expression,
+    type: ScalarType,
+    node: ast.AST,
+    help: str = "convert a number",
 ) -> tree.Expression:
     if not isinstance(value.type, ScalarType):
-        context.reject(node, f"{value.type!r} is no number", "convert a number")
+        context.reject(node, f"{value.type!r} is no number", help)
     return convert_scalar(context, value, type, node)
 
 
@@ -232,13 +229,11 @@ def _better(
         type: Type = u64 if operator == "gt" else weak_int
     else:
         type, given = unify(context, given, node, "min or max")
-    first, second = (context.temporary(each.type) for each in given)
-    a, b = (tree.Local(each.type, location, each) for each in (first, second))
+    held = HeldValues()
+    a, b = map(held.hold, given)
     test = compare(context, operator, b, a, node)
     chosen, other = (coerce(context, each, type, node, "min or max") for each in (b, a))
-    choice = tree.Conditional(type, location, test, chosen, other)
-    inner = tree.Let(type, location, second, given[1], choice)
-    return tree.Let(type, location, first, given[0], inner)
+    return held.then(tree.Conditional(type, location, test, chosen, other))
 
 
 def _len(context: Context, node: ast.Call) -> tree.Expression:
@@ -278,12 +273,12 @@ def _isinstance(context: Context, node: ast.Call) -> tree.Expression:
     if len(found) != len(wanted):
         context.reject(node, "isinstance needs shared classes", "name the class itself")
     location = context.locate(node)
-    variable = context.temporary(value.type)
-    local = tree.Local(value.type, location, variable)
+    held = HeldValues()
+    local = held.hold(value)
     test: tree.Expression = type_test(context, local, found[0], node)
     for cls in found[1:]:
         test = tree.Logical(boolean, location, "or", test, type_test(context, local, cls, node))
-    return tree.Let(boolean, location, variable, value, test)
+    return held.then(test)
 
 
 def _grid(context: Context, node: ast.Call) -> tree.Expression:
@@ -343,13 +338,11 @@ def _for_loops(context: Context, node: ast.Call) -> tree.Expression:
 
 def _divmod(context: Context, node: ast.Call) -> tree.Expression:
     left, right = arguments(context, node, 2)
-    location = context.locate(node)
-    a, b = context.temporary(left.type), context.temporary(right.type)
-    x, y = tree.Local(left.type, location, a), tree.Local(right.type, location, b)
+    held = HeldValues()
+    x, y = held.hold(left), held.hold(right)
     items = [binary(context, "floordiv", x, y, node), binary(context, "mod", x, y, node)]
-    made = tree.MakeTuple(TupleType(tuple(i.type for i in items)), location, items)
-    inner = tree.Let(made.type, location, b, right, made)
-    return tree.Let(made.type, location, a, left, inner)
+    types = tuple(each.type for each in items)
+    return held.then(tree.MakeTuple(TupleType(types), context.locate(node), items))
 
 
 def handler_of(target: Any) -> Handler | None:

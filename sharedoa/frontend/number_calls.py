@@ -17,6 +17,7 @@ from . import tree
 from .context import Context
 from .conversions import constant, convert_scalar, weak_to_typed
 from .expressions import expression
+from .held_values import HeldValues
 from .library import HANDLERS, Handler, arguments
 from .operators import compare, unary
 
@@ -107,22 +108,20 @@ def _chosen(
 ) -> tree.Expression:
     """The left number if it compares so with the right one, or is NaN, else the right one."""
     location = context.locate(node)
-    first, second = context.temporary(type), context.temporary(type)
-    a, b = tree.Local(type, location, first), tree.Local(type, location, second)
+    held = HeldValues()
+    a, b = held.hold(left), held.hold(right)
     test = compare(context, operator, a, b, node)
     if type.is_float:
         is_nan = tree.MathCall(boolean, location, "isnan", [a])
         test = tree.Logical(boolean, location, "or", test, is_nan)
-    choice = tree.Conditional(type, location, test, a, b)
-    inner = tree.Let(type, location, second, right, choice)
-    return tree.Let(type, location, first, left, inner)
+    return held.then(tree.Conditional(type, location, test, a, b))
 
 
 def _sign(context: Context, node: ast.Call) -> tree.Expression:
     type, (value,) = _numbers(context, node, 1)
     location = context.locate(node)
-    variable = context.temporary(type)
-    a = tree.Local(type, location, variable)
+    held = HeldValues()
+    a = held.hold(value)
     zero, one = constant(0, type, location), constant(1, type, location)
     is_below, is_above = (compare(context, each, a, zero, node) for each in ("lt", "gt"))
     found: tree.Expression = a if type.is_float else zero  # NaN is its own sign
@@ -132,8 +131,7 @@ def _sign(context: Context, node: ast.Call) -> tree.Expression:
     if type.kind != "uint":
         minus = unary(context, "neg", one, node)
         found = tree.Conditional(type, location, is_below, minus, found)
-    found = tree.Conditional(type, location, is_above, one, found)
-    return tree.Let(type, location, variable, value, found)
+    return held.then(tree.Conditional(type, location, is_above, one, found))
 
 
 def _where(context: Context, node: ast.Call) -> NoReturn:

@@ -12,6 +12,7 @@ from ..model.types import NullType, ReferenceType, Type
 from . import tree
 from .context import Context, join_types, may_wrap
 from .conversions import coerce, constant, convert_scalar, is_nonnegative, weak_to_typed
+from .held_values import HeldValues
 
 BINARY: dict[type[ast.operator], tuple[tree.BinaryOperator, str, str]] = {
     ast.Add: ("add", "+", "add"),
@@ -233,8 +234,9 @@ def _compare_out_of_range(
     location = context.locate(node)
     # Any number on the same side of the constant compares as the value does: 0 is one.
     result = constant(_COMPARE_FOLD[name](0, limit.value), boolean, location)
-    variable = context.temporary(value.type)
-    return tree.Let(boolean, location, variable, value, result)
+    held = HeldValues()
+    held.hold(value)
+    return held.then(result)
 
 
 def _same_sign(a: ScalarType, b: ScalarType) -> bool:
@@ -271,8 +273,8 @@ def _compare_mixed_signs(
     if isinstance(signed_side, tree.Constant) and 0 <= signed_side.value <= u64.range[1]:
         left, right = (convert_scalar(context, value, u64, node) for value in (left, right))
         return tree.Compare(boolean, location, name, left, right)
-    first, second = (context.temporary(e.type) for e in (left, right))
-    a, b = tree.Local(left.type, location, first), tree.Local(right.type, location, second)
+    held = HeldValues()
+    a, b = held.hold(left), held.hold(right)
     signed = a if left.type != u64 else b
     zero = constant(0, i64, location)
     wide = convert_scalar(context, signed, i64, node)
@@ -285,11 +287,8 @@ def _compare_mixed_signs(
         convert_scalar(context, a, u64, node),
         convert_scalar(context, b, u64, node),
     )
-    test = tree.Conditional(
-        boolean, location, negative, constant(when_negative, boolean, location), unsigned
-    )
-    inner = tree.Let(boolean, location, second, right, test)
-    return tree.Let(boolean, location, first, left, inner)
+    answer = constant(when_negative, boolean, location)
+    return held.then(tree.Conditional(boolean, location, negative, answer, unsigned))
 
 
 def _rounding_matters(left: tree.Expression, right: tree.Expression) -> bool:
@@ -312,8 +311,8 @@ def _compare_exactly(
 ) -> tree.Expression:
     """An ``int`` of Python's own against a ``float``, which Python compares without rounding."""
     location = context.locate(node)
-    first, second = (context.temporary(e.type) for e in (left, right))
-    a, b = tree.Local(left.type, location, first), tree.Local(right.type, location, second)
+    held = HeldValues()
+    a, b = held.hold(left), held.hold(right)
     whole, real, order = (a, b, name) if a.type == weak_int else (b, a, _MIRRORED[name])
     rounded = convert_scalar(context, whole, weak_float, node)
     limit = constant(2.0**63, weak_float, location)  # above all 64-bit integers
@@ -331,8 +330,7 @@ def _compare_exactly(
         exact,
         tree.Compare(boolean, location, order, rounded, real),
     )
-    inner = tree.Let(boolean, location, second, right, test)
-    return tree.Let(boolean, location, first, left, inner)
+    return held.then(test)
 
 
 def _compare_references(

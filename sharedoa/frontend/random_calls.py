@@ -19,6 +19,7 @@ from . import tree
 from .context import Context
 from .conversions import coerce, constant, convert_scalar
 from .expressions import expression
+from .held_values import HeldValues
 from .library import NAMED, Handler
 from .operators import compare
 
@@ -44,8 +45,8 @@ def _drawn(function: Any, ends: int = 0) -> Handler:
                     source, f"{name} takes integers, not {value.type!r}", "number what it is about"
                 )
             given.append(convert_scalar(context, value, u64, source))
-        held = [context.temporary(type) for type in types]
-        parts: list[tree.Expression] = [tree.Local(v.type, location, v) for v in held]
+        held = HeldValues()
+        parts = [held.hold(each) for each in given]
         limits, seed, counters = parts[:ends], parts[ends], parts[ends + 1 :]
         zero = constant(0, u64, location)
         counters += [zero] * ((len(counters) % 2) or 2 * (not counters))
@@ -55,9 +56,7 @@ def _drawn(function: Any, ends: int = 0) -> Handler:
         made = _call(context, function, [seed, *counters, *limits], location)
         if ends:
             made = _if_there_are_some(context, given[:ends], limits, made, node)
-        for variable, value in zip(reversed(held), reversed(given), strict=True):
-            made = tree.Let(made.type, location, variable, value, made)
-        return made
+        return held.then(made)
 
     return handle
 

@@ -11,6 +11,7 @@ from . import tree
 from .context import Context
 from .conversions import as_index, constant, is_nonnegative
 from .expressions import expression
+from .held_values import HeldValues
 
 
 def index_of(context: Context, node: ast.expr) -> tuple[tree.Expression, bool]:
@@ -91,9 +92,9 @@ def _sliced(
     location = context.locate(node)
     if cut.step is not None:
         context.reject(cut.step, "a slice of an array has no step", "write a[start:stop]")
-    array = context.temporary(type)
-    length, start = context.temporary(weak_int), context.temporary(weak_int)
-    a, n, s = (tree.Local(each.type, location, each) for each in (array, length, start))
+    held = HeldValues()
+    a = held.hold(base)
+    n = held.hold(tree.ArrayLength(weak_int, location, a))
     zero = constant(0, weak_int, location)
 
     def choose(
@@ -107,24 +108,17 @@ def _sliced(
         if given is None:
             return default
         value, wraps = index_of(context, given)
-        named = context.temporary(weak_int)
-        v: tree.Expression = tree.Local(weak_int, location, named)
+        of_bound = HeldValues()
+        v = of_bound.hold(value)
         inside = choose("lt", v, n, v, n)
         if wraps:
-            again = context.temporary(weak_int)
-            w = tree.Local(weak_int, location, again)
-            from_end = tree.Binary(weak_int, location, "add", v, n)
-            counted = tree.Let(weak_int, location, again, from_end, choose("lt", w, zero, zero, w))
+            from_end = HeldValues()
+            w = from_end.hold(tree.Binary(weak_int, location, "add", v, n))
+            counted = from_end.then(choose("lt", w, zero, zero, w))
             inside = choose("lt", v, zero, counted, inside)
-        return tree.Let(weak_int, location, named, value, inside)
+        return of_bound.then(inside)
 
-    first, last = bound(cut.lower, zero), bound(cut.upper, n)
-    stop = context.temporary(weak_int)
-    e = tree.Local(weak_int, location, stop)
+    s, e = held.hold(bound(cut.lower, zero)), held.hold(bound(cut.upper, n))
     distance = tree.Binary(weak_int, location, "sub", e, s)
     count = choose("lt", s, e, distance, zero)
-    made: tree.Expression = tree.ArraySlice(type, location, a, s, count)
-    values = ((stop, last), (start, first), (length, tree.ArrayLength(weak_int, location, a)))
-    for variable, value in values:
-        made = tree.Let(type, location, variable, value, made)
-    return tree.Let(type, location, array, base, made)
+    return held.then(tree.ArraySlice(type, location, a, s, count))

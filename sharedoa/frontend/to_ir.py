@@ -463,70 +463,47 @@ def _if(to: _Converter, node: tree.If) -> None:
 
 @_statement(tree.While)
 def _while(to: _Converter, node: tree.While) -> None:
-    carried = to.assigned.within([node])
-    first = [to.read(v, node.location) for v in carried]
-    regions = []
-
-    def part(within_loop: bool) -> tuple[_Converter, list[Value]]:
-        arguments = [Value(v.type, v.name) for v in carried]
-        values = {**to.values, **dict(zip(carried, arguments, strict=True))}
-        inner, region = to.within(arguments, values)
-        if within_loop:
-            inner.loops = [*to.loops, _Loop(carried)]
-        regions.append(region)
-        return inner, arguments
-
-    test, _ = part(True)
-    answer = test.evaluate(node.test)
-    test.leave("condition", [answer, *_now(test, carried, node.location)], node.location)
-    body, _ = part(True)
-    body.run(node.body)
-    if not body.is_dead:
-        body.leave("continue", _now(body, carried, node.location), node.location)
-    _finish(to, "while", first, node, carried, regions, part)
+    _add_loop(to, "while", node, [], [])
 
 
 @_statement(tree.ForRange)
 def _for_range(to: _Converter, node: tree.ForRange) -> None:
     bounds = [to.evaluate(bound) for bound in (node.start, node.stop, node.step)]
-    carried = to.assigned.within([node])
-    first = [to.read(v, node.location) for v in carried]
-    regions = []
-
-    def part(within_loop: bool) -> tuple[_Converter, list[Value]]:
-        arguments = [Value(v.type, v.name) for v in carried]
-        values = {**to.values, **dict(zip(carried, arguments, strict=True))}
-        counter = [Value(node.variable.type, node.variable.name)] if within_loop else []
-        inner, region = to.within([*counter, *arguments], values)
-        if within_loop:
-            inner.loops = [*to.loops, _Loop(carried)]
-            inner.values[node.variable] = counter[0]
-        regions.append(region)
-        return inner, arguments
-
-    body, _ = part(True)
-    body.run(node.body)
-    if not body.is_dead:
-        body.leave("continue", _now(body, carried, node.location), node.location)
-    _finish(to, "for", [*bounds, *first], node, carried, regions, part)
+    _add_loop(to, "for", node, bounds, [node.variable])
 
 
-def _finish(
+def _add_loop(
     to: _Converter,
     kind: str,
-    operands: list[Value],
     node: tree.ForRange | tree.While,
-    carried: list[tree.Variable],
-    regions: list[Region],
-    part: Callable[[bool], tuple[_Converter, list[Value]]],
+    bounds: Sequence[Value],
+    counters: Sequence[tree.Variable],
 ) -> None:
-    """The ``else`` clause, and the loop itself."""
-    after, _ = part(False)
-    after.run(node.otherwise)
-    if not after.is_dead:
-        after.leave("yield", _now(after, carried, node.location), node.location)
+    """A loop, whose rounds are given ``counters`` besides what it carries, and its ``else``."""
+    at, carried = node.location, to.assigned.within([node])
+    first, loops = _now(to, carried, at), [*to.loops, _Loop(carried)]
+    regions = []
+
+    def part(given: Sequence[tree.Variable], loops: list[_Loop]) -> _Converter:
+        arguments = [Value(v.type, v.name) for v in given]
+        # A counter may be carried, too, for after the loop; a round begins with the counter.
+        values = dict(reversed([*zip(given, arguments, strict=True)]))
+        inner, region = to.within(arguments, {**to.values, **values})
+        inner.loops = loops
+        regions.append(region)
+        return inner
+
+    if isinstance(node, tree.While):
+        test = part(carried, loops)
+        answer = test.evaluate(node.test)
+        test.leave("condition", [answer, *_now(test, carried, at)], at)
+    body, after = part([*counters, *carried], loops), part(carried, to.loops)
+    for inner, statements, end in ((body, node.body, "continue"), (after, node.otherwise, "yield")):
+        inner.run(statements)
+        if not inner.is_dead:
+            inner.leave(end, _now(inner, carried, at), at)
     results = [Value(v.type, v.name) for v in carried]
-    to.add(kind, operands, node.location, regions=regions, results=results)
+    to.add(kind, [*bounds, *first], at, regions=regions, results=results)
     to.values.update(zip(carried, results, strict=True))
 
 

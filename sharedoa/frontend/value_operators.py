@@ -10,6 +10,7 @@ from ..model.types import NullType, ReferenceType, ScalarType, Type, ValueType
 from . import tree
 from .context import Context
 from .conversions import as_variable, coerce
+from .held_values import HeldValues
 
 
 def value_operator(
@@ -32,13 +33,9 @@ def value_operator(
         return call_value_method(context, left, of_left or name, [right], node)
     if has_right:
         # Python evaluates the left operand first, then calls the right one's method.
-        location = context.locate(node)
-        first, second = context.temporary(left.type), context.temporary(right.type)
-        a, b = tree.Local(left.type, location, first), tree.Local(right.type, location, second)
-        call = call_value_method(context, b, of_right or reflected, [a], node)
-        inner = tree.Let(call.type, location, second, right, call)
-        first_value = as_variable(context, left, node)
-        return tree.Let(call.type, location, first, first_value, inner)
+        held = HeldValues()
+        a, b = held.hold(as_variable(context, left, node)), held.hold(right)
+        return held.then(call_value_method(context, b, of_right or reflected, [a], node))
     context.reject(
         node,
         f"{left.type!r} {symbol} {right.type!r} is not defined",
