@@ -159,6 +159,26 @@ def test_ranges_of_64_bits(given: Lists, offset: int) -> None:
 
 
 @oa.kernel
+def last_of_few_bits(begin: oa.Array[i32], end: oa.Array[i32], out: oa.Array[i64]):
+    i = oa.grid(1)
+    last = end[i]  # an int, as e is
+    for e in range(begin[i], end[i]):
+        last = max(last, 2 * e)
+    out[i] = last
+
+
+@given(given=lists())
+@few
+def test_the_greater_one_of_a_narrow_number_and_an_int(given: Lists) -> None:
+    def run() -> list[Any]:
+        out = oa.zeros(given.count, i64)
+        last_of_few_bits[given.count](oa.array(i32, given.begin), oa.array(i32, given.end), out)
+        return out.numpy().tolist()
+
+    check(run, rounds(given.lengths))
+
+
+@oa.kernel
 def count_from_constant(count: oa.Array[i32], first: oa.Array[i32], out: oa.Array[i64]):
     i = oa.grid(1)
     total = i64(1000)
