@@ -246,7 +246,8 @@ class ProgramBuilder:
         self.asked, before, complaints = [], len(self.dependencies), len(self.diagnostics)
         function = self.translate(task)
         if len(self.diagnostics) == complaints:
-            made[key] = Kept(about, function, self.dependencies[before:], self.asked)
+            # Those that are taken after it ask on.
+            made[key] = Kept(about, function, self.dependencies[before:], tuple(self.asked))
         return function
 
     def translate(self, task: _Task) -> tree.Function:

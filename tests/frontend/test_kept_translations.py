@@ -68,6 +68,12 @@ def fifth(base: Base, out: oa.Array[i32]):
     out[0] = base.made()
 def sixth(base: Base, out: oa.Array[i32]):
     out[0] = base.made() + base.get()
+def seventh(out: oa.Array[i32]):
+    out[0] = by_five(1)
+def eighth(out: oa.Array[i32]):
+    out[0] = by_five(1) + i32(square(f32(out[0])))
+def ninth(out: oa.Array[i32]):
+    out[0] = i32(square(f32(out[0])))
 def squares(x: f32, out: oa.Array[f32]):
     out[0] = square(x)
 def squares_again(x: f32, out: oa.Array[f32]):
@@ -150,6 +156,15 @@ def test_other_functions_of_the_same_name(module: ModuleType, translated: list[s
     assert "Base.times" not in translated and "by_five" in translated
     assert found == anew(module, "third")
     assert "func.scaled.2" in found
+
+
+def test_what_a_function_asks_that_was_taken_before_is_its_own(module: ModuleType) -> None:
+    text(module, "seventh")
+    text(module, "eighth")  # translates square, and then takes by_five, which calls scaled
+    kept = translate_kernel(module.ninth)
+    assert {*kept.program.functions} == {"kernel_ninth", "func.square"}
+    module.five = None  # nothing that the kernel runs
+    assert kept.current() and translate_kernel(module.ninth)
 
 
 def test_a_way_back_that_was_given_since(module: ModuleType) -> None:

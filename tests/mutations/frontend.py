@@ -265,6 +265,12 @@ MUTATIONS = (
         (f"{_KEPT_TEST}::test_names_are_looked_up_again",),
     ),
     Mutation(
+        "what a kept translation asked is its own", "sharedoa/frontend/program.py",
+        "tuple(self.asked)", "self.asked",
+        "kernels rest on what they do not call, and are refused for it",
+        (f"{_KEPT_TEST}::test_what_a_function_asks_that_was_taken_before_is_its_own",),
+    ),
+    Mutation(
         "subclasses that another function asked for", "sharedoa/frontend/program.py",
         "        self.dependencies.append(self._subclasses[cls])",
         "            self.dependencies.append(self._subclasses[cls])",
