@@ -20,12 +20,14 @@ ASKED = {
     "a method": "d.lower(c)",
     "what is returned": "if d.get() > 2:\n  e.put(d.f)",
     "what comes after": "if e.f > 1:\n  d.g = c\nx = i32(0)\nif x > 1:\n  d.f = 1",
+    "the same twice": "if d.get() > 2:\n  d.f = c\nif d.get() > 2:\n  d.g = c",
     "nested": "if d.f > 1:\n  if e.f > 1:\n    e.g = c",
 }
 NOT_ASKED = {
     "both ways": "if d.f > 1:\n  d.g = c\nelse:\n  d.g = 1",
     "before": "d.g = 1\nif d.f > 1:\n  d.f = c",
     "after": "if d.f > 1:\n  d.g = c\nout[t] = 1",
+    "a method of another object": "if d.get() > 2:\n  d.f = c\nif e.get() > 2:\n  e.g = c",
     "the number of the thread": "if t > 1:\n  d.g = c",
     "a loop": "while d.f > 1:\n  d.f -= 1",
     "an atomic": 'if oa.atomic_add(d, "f", 1) > 1:\n  d.g = c',

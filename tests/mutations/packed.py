@@ -4,6 +4,7 @@ from .mutation import Mutation
 
 _CODE = "sharedoa/targets/packed_threads.py"
 _PASS = "sharedoa/ir/passes/idle_threads.py"
+_OF_PASS = "tests/ir/test_idle_threads.py::test_who_is_asked"
 _CHOICE = "sharedoa/runtime/packing.py"
 _TESTS = "tests/targets/test_packed_threads.py"
 _STEPS = "sharedoa/runtime/packed_steps.py"
@@ -138,15 +139,22 @@ MUTATIONS = (
     ),
     Mutation(
         "the same question asked again", _PASS,
-        "operands = [self._same.get(operand, operand) for operand in operation.operands]",
-        "operands: list[Value] = []",
+        "operands = [self._numbers[operand] for operand in operation.operands]",
+        "operands: list[int] = []",
         "what is asked of one object is taken for the answer of another one",
         ("tests/ir/test_files.py",),
     ),
     Mutation(
+        "a method asked once more", _PASS,
+        "            self._numbers[result] = number",
+        "            number = self._numbers.setdefault(result, number)",
+        "what a method says of one object is taken for its answer of another one",
+        (f"{_OF_PASS}[a method of another object]",),
+    ),
+    Mutation(
         "the opposite question", _PASS,
-        "known = None if other is None else not other",
-        "known = other",
+        "                return not answer",
+        "                return answer",
         "threads go on for which the first test fails, and the others do not",
         ("tests/ir/test_files.py",),
     ),

@@ -103,12 +103,13 @@ class _Beginning:
         self._program, self._kernel, self._job = program, program.kernel, job
         self._own = [Value(each.type, each.name) for each in self._kernel.parameters]
         self._copies = dict(zip(self._kernel.parameters, self._own, strict=True))
-        self._known: dict[Value, Known] = {}
         self._made: list[Operation] = []
-        #: Values before the test, by what they are computed from, and values that are the same as
-        #: another one: launches that have become one ask one after another the same question.
-        self._first: dict[Hashable, Value] = {}
-        self._same: dict[Value, Value] = {}
+        #: Numbers of values, the same for what is computed in the same way of the same: launches
+        #: that have become one ask one after another the same question. A value of a function that
+        #: is called twice has another number then. And what is known of numbers.
+        self._numbers = {each: n for n, each in enumerate(self._kernel.parameters)}
+        self._computed: dict[Hashable, int] = dict(self._numbers.items())
+        self._known: dict[int, Known] = {}
         #: The test, and what it says of threads that go on.
         self._found: tuple[Value, bool] | None = None
         self._is_behind_test = False
@@ -172,7 +173,8 @@ class _Beginning:
     def _branch(self, branch: Operation, run: Callable[[Region], bool]) -> bool:
         test = branch.operands[0]
         arms = dict(zip((True, False), branch.regions, strict=True))
-        answer = self._known.get(test)
+        number = self._numbers[test]
+        answer = self._known.get(number)
         if answer is not None:
             return run(arms[bool(answer)])
         if self._is_behind_test:
@@ -181,7 +183,7 @@ class _Beginning:
         known, copy = self._known, self._copies[test]
         does = {}
         for each, arm in arms.items():
-            self._known = {**known, test: each, self._same.get(test, test): each}
+            self._known = {**known, number: each}
             does[each] = run(arm)
         if does[True] != does[False]:
             self._found = copy, does[True]
@@ -190,33 +192,34 @@ class _Beginning:
     def _take_over(self, operation: Operation) -> None:
         if not self._is_behind_test:
             self._made += copy_operations([operation], self._copies)
-        if len(operation.results) != 1:
-            return
-        result = operation.result
-        # A load gives the same once more, as this thread has stored nothing so far.
-        find = self._first.get if self._is_behind_test else self._first.setdefault
-        first = self._same[result] = find(self._key(operation), result)
-        known = self._known.get(first)
-        if known is None and operation.kind == "compare":
+        key = self._key(operation)
+        for place, result in enumerate(operation.results):
+            # A load gives the same once more, as this thread has stored nothing so far.
+            number = self._computed.setdefault((place, *key), len(self._computed))
+            self._numbers[result] = number
+        if len(operation.results) == 1 and self._known.get(number) is None:
+            self._known[number] = self._evaluated(operation)
+
+    def _evaluated(self, operation: Operation) -> Known:
+        if operation.kind == "compare":
             opposite = self._key(operation, operator=_OPPOSITE.get(operation["operator"]))
-            other = self._known.get(self._first.get(opposite, result))
-            known = None if other is None else not other
-        if known is None:
-            known = evaluated(operation, [self._known.get(each) for each in operation.operands])
-        self._known[result] = known
+            answer = self._known.get(self._computed.get((0, *opposite), -1))
+            if answer is not None:
+                return not answer
+        return evaluated(operation, [self._known.get(self._numbers[v]) for v in operation.operands])
 
     def _key(self, operation: Operation, **others: Any) -> tuple[Hashable, ...]:
         """Equal for what is computed in the same way of the same, but for ``others`` among the
         attributes."""
-        operands = [self._same.get(operand, operand) for operand in operation.operands]
+        operands = [self._numbers[operand] for operand in operation.operands]
         attributes = sorted({**operation.attributes, **others}.items())
-        return (operation.kind, operation.result.type, *operands, *attributes)
+        types = [result.type for result in operation.results]
+        return (operation.kind, *types, *operands, *attributes)
 
     def _bind(self, names: Sequence[Value], values: Sequence[Value]) -> None:
         """Names for values; what returns nothing has a name for that."""
         for name, value in zip(names, values, strict=False):
-            self._known[name] = self._known.get(value)
-            self._same[name] = self._same.get(value, value)
+            self._numbers[name] = self._numbers[value]
             if self._is_behind_test:
                 continue
             self._copies[name] = self._copies[value]
