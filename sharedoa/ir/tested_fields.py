@@ -97,7 +97,7 @@ class Tests:
             for value, other in (made.operands, reversed(made.operands)):
                 number = constant_of(other)
                 if number is not None:
-                    return _of_field(value, int(number), is_equal)
+                    return _of_field(value, number, is_equal)
             return set()
         return _of_field(test, 1, answer)
 
@@ -135,8 +135,9 @@ def _returned(function: Function) -> Value | None:
     return ends[0].operands[0] if is_one else None
 
 
-def _of_field(value: Value, number: int, is_equal: bool) -> set[tuple[Value, Tested]]:
-    """That a value has a number, or has not, if it was loaded from a field."""
+def _of_field(value: Value, number: float, is_equal: bool) -> set[tuple[Value, Tested]]:
+    """That a value has a number, or has not, if it was loaded from a field; not of floats, of which
+    two zeros are equal, and NaN is not."""
     made, type = value.source, value.type
     if made is None or made.kind != "load":
         return set()
@@ -145,4 +146,4 @@ def _of_field(value: Value, number: int, is_equal: bool) -> set[tuple[Value, Tes
         return set()
     if type == boolean and not is_equal:
         number, is_equal = 1 - number, True
-    return {(unconverted(field.operands[0]), Tested(field_role(field), number, is_equal))}
+    return {(unconverted(field.operands[0]), Tested(field_role(field), int(number), is_equal))}

@@ -399,6 +399,13 @@ MUTATIONS = (
         (f"{_EXCLUDE}::test_which_are_one",),
     ),
     Mutation(
+        "tests of floats", _TESTED,
+        "or not isinstance(type, ScalarType) or type.is_float:",
+        "or not isinstance(type, ScalarType):",
+        "launches that compare with infinity cannot be captured",
+        (f"{_EXCLUDE}::test_which_are_one",),
+    ),
+    Mutation(
         "what alternatives say", _TESTED,
         "        if len(ways) != 1:\n            return set()\n        ((way, region),) = ways\n",
         "        way, region = ways[0]\n",

@@ -3,6 +3,7 @@ other have not: they may be one, whatever refers to these objects."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sharedoa as oa
-from sharedoa import i32
+from sharedoa import f32, i32
 from sharedoa.runtime import knobs, packed_steps
 from tests.codegen.interpreted import InterpretedGpu
 from tests.differential.effort import examples
@@ -27,6 +28,7 @@ class Agent(oa.Object):
     mood: i32
     action: i32
     is_new: bool
+    size: f32
 
     def is_one(self) -> bool:
         return self.kind == 1
@@ -113,6 +115,13 @@ def settle(cells: oa.Array[Cell]) -> None:
 
 
 @oa.kernel
+def endless(cells: oa.Array[Cell]) -> None:
+    agent = cells[oa.grid(1)].next.agent
+    if agent is not None and agent.size == math.inf:
+        agent.act(15)
+
+
+@oa.kernel
 def others_and_clear(cells: oa.Array[Cell]) -> None:
     """Changes what other threads ask, whose answer is all the same by itself."""
     cell = cells[oa.grid(1)]
@@ -193,6 +202,7 @@ def _run(kernels: tuple[Any, ...], backend: Any, fuse: str, of: type[Agent]) -> 
         ((zeros, zeros), False),
         ((others, zeros), False),
         ((others, not_two), False),
+        ((ones, endless), False),
         ((others_and_clear, settled), False),
     ],
     ids=lambda each: "-".join(k.name for k in each) if isinstance(each, tuple) else "",
