@@ -23,10 +23,10 @@ from dispatch.dataclass import dataclass, field
 from ..heap.heap import Heap
 from ..ir.job import Uses
 from ..model.classes import ClassType
+from ..model.clusters import Groups
 from ..sampling import Choice, Costs, NotCounted, SampledCosts, sample
 from . import background, compared_clusters, planned_clusters, remembered_looks
 from .compared_clusters import count
-from .planned_clusters import Trust
 from .remembered_looks import Circumstances, Compared, Look
 
 if TYPE_CHECKING:
@@ -105,6 +105,8 @@ class Launched:
     is_recalled: bool = False
     may_recall: bool = True
     groups_kept: int = -1
+    #: Whether it is to be looked at amid the next run of its step.
+    waits: bool = False
 
     @property
     def left(self) -> int:
@@ -136,7 +138,7 @@ class Launched:
         """What there was to see."""
         self.costs, self.objects, self.threads = costs, objects, threads
         self.looked_at = self.launches
-        self.was_idle = self.is_put_off = self.is_recalled = False
+        self.was_idle = self.is_put_off = self.is_recalled = self.waits = False
 
     def recalls(self, look: Look, objects: int, threads: int) -> None:
         """An earlier run has seen it; whether that is still so is looked at when this one has gone
@@ -164,10 +166,11 @@ _Programs = WeakKeyDictionary["Program", dict[tuple[bool, ...], Launched]]
 
 @dataclass(eq=False)
 class _OfHeap:
-    """What was launched on a heap."""
+    """What was launched on a heap, and what was seen amid steps, by which nobody has chosen yet."""
 
     programs: _Programs = field(default_factory=WeakKeyDictionary)
     looks: _Looks = field(default_factory=_Looks)
+    seen: list[Launched] = field(default_factory=list)
 
 
 _known: WeakKeyDictionary[Heap, _OfHeap] = WeakKeyDictionary()
@@ -178,11 +181,14 @@ def looks(program: Program, mode: Mode, debug: bool) -> bool:
     return mode.by_population and not debug and not program.source.is_derived
 
 
-def consider(heap: Heap, launches: Sequence[Launchable]) -> list[Launched | None]:
+def consider(
+    heap: Heap, launches: Sequence[Launchable], waits: bool = False
+) -> list[Launched | None]:
     """Look at what launches, which follow one another, are going to touch, if it is time to, and
     rearrange objects if that spares enough: once, by all that was seen, as each time what uses them
     is compiled anew. The result is, of each, what counts launches until that one which is to be
-    looked at, None if no more will be."""
+    looked at, None if no more will be. ``waits``: those that there is code for are looked at in
+    their run (``look_amid``)."""
     asked = [looks(program, mode, debug) for program, _, _, mode, debug in launches]
     found: list[Launched | None] = [None] * len(asked)
     if not heap.layout.is_open or not any(asked):
@@ -190,7 +196,7 @@ def consider(heap: Heap, launches: Sequence[Launchable]) -> list[Launched | None
     planned_clusters.take_over(heap)
     launched = _known.setdefault(heap, _OfHeap())
     launched.looks.are_held = compared_clusters.of(heap) is not None
-    _keep_compared(heap, launched.programs)
+    _keep_compared(heap, launched)
     large = [n for n, each in enumerate(launches) if asked[n] and not is_small(each[1])]
     if not large:
         return found
@@ -199,7 +205,9 @@ def consider(heap: Heap, launches: Sequence[Launchable]) -> list[Launched | None
     # Nobody may free or move what sampled threads read, or note launches meanwhile.
     with heap.lock:
         for number in large:
-            found[number] = _look(heap, launched, *launches[number][:3], looked_at)
+            found[number] = _look(heap, launched, *launches[number][:3], looked_at, waits)
+        looked_at |= dict.fromkeys(launched.seen, True)
+        launched.seen.clear()
         seen = [known for known, has_work in looked_at.items() if has_work]
         if seen:
             _choose_by(heap, launched.programs, seen)
@@ -219,13 +227,14 @@ def _look(
     geometry: Geometry,
     arguments: Sequence[Any],
     looked_at: dict[Launched, bool],
+    waits: bool,
 ) -> Launched | None:
     """Count a launch, and look at it if it is time to and none that is alike is among
     ``looked_at``, where it is noted with whether there was anything to see."""
     objects = max((count(heap, family) for family in program.uses().families), default=0)
     if objects < FEWEST_OBJECTS:
         return None
-    runs = tuple([getattr(each, "_run", None) is not None for each in arguments])
+    runs = _runs_of(arguments)
     of_program = launched.programs.setdefault(program, {})
     known = of_program.setdefault(runs, Launched(launched.looks))
     known.launches += 1
@@ -243,23 +252,59 @@ def _look(
     if look is not None:
         known.recalls(look, objects, threads)
     elif known.is_new or not known.looks.are_too_many:
-        begun = perf_counter()
-        heap.before_launch()
-        touches = sample(program.uses().program, heap, geometry.threads, arguments)
-        if not touches.of_class and not known.was_idle:
-            known.was_idle, looked_at[known] = True, False
+        if waits and (known.looked_at or known.was_idle):
+            known.waits = True
+            return known
+        looked_at[known] = _sample(heap, known, program, geometry, arguments)
+        if not looked_at[known]:
             return known  # the next one may have something to do
-        layout, costs = heap.layout, {}
-        for cls, fields in touches.of_class.items():
-            if layout.is_open_for(cls) and count(heap, cls.family) >= FEWEST_OBJECTS:
-                costs[cls] = SampledCosts(layout, cls, fields)
-        known.saw(costs, objects, threads)
-        known.seconds, known.groups_kept = perf_counter() - begun, -1
     else:
         known.is_put_off = True
         return known
     known.uses, known.then, looked_at[known] = program.uses(), now, True
     return known if known.is_counted else None
+
+
+def _runs_of(arguments: Sequence[Any]) -> tuple[bool, ...]:
+    return tuple([getattr(each, "_run", None) is not None for each in arguments])
+
+
+def _sample(
+    heap: Heap, known: Launched, program: Program, geometry: Geometry, arguments: Sequence[Any]
+) -> bool:
+    """See what a launch touches; False if that is nothing, for the first time."""
+    begun = perf_counter()
+    heap.before_launch()
+    touches = sample(program.uses().program, heap, geometry.threads, arguments)
+    if not touches.of_class and not known.was_idle:
+        known.was_idle = True
+        return False
+    layout, costs = heap.layout, {}
+    for cls, fields in touches.of_class.items():
+        if layout.is_open_for(cls) and count(heap, cls.family) >= FEWEST_OBJECTS:
+            costs[cls] = SampledCosts(layout, cls, fields)
+    objects = max((count(heap, family) for family in program.uses().families), default=0)
+    known.saw(costs, objects, math.prod(geometry.threads))
+    known.seconds, known.groups_kept = perf_counter() - begun, -1
+    return True
+
+
+def look_amid(heap: Heap, program: Program, geometry: Geometry, arguments: Sequence[Any]) -> None:
+    """Look at a launch of a captured step that waits for it, when those before it in its step have
+    ended: what they have done, such as what objects ask of each other, is gone when the step ends.
+    Who is bound next chooses by that. The caller holds the heap's lock."""
+    launched = _known.get(heap)
+    runs = _runs_of(arguments)
+    known = None if launched is None else launched.programs.get(program, {}).get(runs)
+    if launched is None or known is None or not known.waits:
+        return
+    begun = perf_counter()
+    known.waits = False
+    if _sample(heap, known, program, geometry, arguments):
+        known.uses = program.uses()
+        known.then = Circumstances.of(runs, heap.layout, known.objects, known.threads)
+        launched.seen.append(known)
+    launched.looks.took(begun)
 
 
 def _choose_by(heap: Heap, programs: _Programs, seen: Sequence[Launched]) -> None:
@@ -303,19 +348,16 @@ def _choose(heap: Heap, programs: _Programs, seen: Sequence[Launched]) -> None:
     }
     costs = {cls: choice.cost(clusters.of(cls)) for cls, choice in choices.items()}
     spared = _LEAST_PART * sum(costs.values())
+    spares: dict[ClassType, float] = {}
     for cls in {cls: None for each in seen for cls in each.costs}:
         if costs[cls] < spared:
             continue
         launches, choice = _most_launches(seen, cls), choices[cls]
-        least = _LATER if launches >= LAUNCHES else _AT_FIRST
-        best = choice.best()
-        cost = choice.cost(best)
-        if cost > _WORTHWHILE * choice.cost(()):
-            best = ()
-        elif not (cost < least * costs[cls] and cost < costs[cls] - spared):
-            continue
-        if not compared_clusters.is_slower(heap, cls, best, heap.layout.clusters.of(cls)):
-            clusters = clusters.replace(cls, best)
+        least = (_LATER if launches >= LAUNCHES else _AT_FIRST) * costs[cls]
+        groups = _quickest(heap, cls, choice, min(least, costs[cls] - spared))
+        if groups is not None and groups != clusters.of(cls):
+            spares[cls] = costs[cls] - choice.cost(groups)
+            clusters = clusters.replace(cls, groups)
     latest = max(each.launches for each in seen)
     over = [
         program
@@ -324,20 +366,37 @@ def _choose(heap: Heap, programs: _Programs, seen: Sequence[Launched]) -> None:
     ]
     if clusters == heap.layout.clusters and latest >= LAUNCHES and background.is_on():
         # What objects got before there was any code was never compared.
-        rows = compared_clusters.never_compared(heap)
-        planned_clusters.rearrange(heap, rows, over, Trust.UNLIKELY)
-    else:
-        how = Trust.KNOWN if all(known.is_recalled for known in seen) else Trust.LIKELY
-        planned_clusters.rearrange(heap, clusters, over, how)
+        for cls in compared_clusters.never_compared(heap):
+            planned_clusters.rearrange(heap, clusters.replace(cls, ()), cls, over, False)
+            return
+    first = max(spares, key=lambda cls: spares[cls], default=None)
+    planned_clusters.rearrange(heap, clusters, first, over)
 
 
-def _keep_compared(heap: Heap, programs: _Programs) -> None:
-    """If clusters were compared, keep that for later runs of the programs that use them."""
+def _quickest(heap: Heap, cls: ClassType, choice: Choice, least: float) -> Groups | None:
+    """The best clusters, or rows where none are worth it; None if they do not cost less than so
+    much. Ones that were slower than what objects have are passed over."""
+    now = heap.layout.clusters.of(cls)
+    best, *others = choice.ways()
+    if choice.cost(best) > _WORTHWHILE * choice.cost(()):
+        return None if compared_clusters.is_slower(heap, cls, (), now) else ()
+    for groups in (best, *others):
+        if choice.cost(groups) >= least:
+            return None
+        if not compared_clusters.is_slower(heap, cls, groups, now):
+            return groups
+    return None
+
+
+def _keep_compared(heap: Heap, launched: _OfHeap) -> None:
+    """If clusters were compared, keep that for later runs of the programs that use them, and choose
+    anew."""
     found = compared_clusters.found_since(heap)
-    for known in (known for launched in programs.values() for known in launched.values()):
-        if found and known.then is not None and known.uses is not None:
-            own = {cls: slower for cls, slower in found.items() if cls in known.costs}
+    for known in (known for of in launched.programs.values() for known in of.values()):
+        own = {cls: slower for cls, slower in found.items() if cls in known.costs}
+        if own and known.then is not None and known.uses is not None:
             remembered_looks.remember(known.uses, known.then.in_general, Compared(own))
+            launched.seen.append(known)
 
 
 def _choice(

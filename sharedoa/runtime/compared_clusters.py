@@ -79,7 +79,7 @@ class Comparison:
         self._heap, self._submit = heap.weak, submit
         self._sides = heap.layout.clusters, other
         self._is_wanted = is_wanted
-        self._families = {cls.family for cls in _differing(*self._sides)}
+        self._families = {cls.family for cls in differing(*self._sides)}
         #: Guards what follows.
         self._lock = renew_in_child(threading.Lock())
         self._attempts = 0
@@ -200,9 +200,9 @@ class Comparison:
             kept, slower = before, other
         else:
             return None
-        for cls in _differing(before, other):
+        for cls in differing(before, other):
             note(heap, cls, [Slower(slower.of(cls), kept.of(cls), count(heap, cls.family))])
-        _of_heap(heap).is_new = True
+        choose_again(heap)
         return kept
 
     def _taken(self) -> tuple[float, float, float] | None:
@@ -262,6 +262,11 @@ def note(heap: Heap, cls: ClassType, found: Iterable[Slower]) -> None:
         known[cls] = (*others, each)
 
 
+def choose_again(heap: Heap) -> None:
+    """Other clusters may be worth it by now."""
+    _of_heap(heap).is_new = True
+
+
 def found_since(heap: Heap) -> Mapping[ClassType, tuple[Slower, ...]]:
     """All that is known, if there is something new since somebody asked."""
     state = _heaps.get(heap)
@@ -272,31 +277,32 @@ def found_since(heap: Heap) -> Mapping[ClassType, tuple[Slower, ...]]:
 
 
 def is_slower(heap: Heap, cls: ClassType, groups: Groups, than: Groups) -> bool:
-    """Whether launches are known to take longer if objects of a class have such clusters."""
+    """Whether launches are known to take longer if objects of a class have such clusters: that was
+    seen, or that they do so than with others, with which they take longer."""
     state = _heaps.get(heap)
     known = () if state is None else state.slower.get(cls, ())
-    return any(
-        (each.groups, each.than) == (groups, than)
-        and count(heap, cls.family) < _OTHER_POPULATION * max(1, each.objects)
-        for each in known
-    )
+    now = count(heap, cls.family) if known else 0
+    quicker = {groups}
+    for _ in known:
+        quicker |= {
+            each.than
+            for each in known
+            if each.groups in quicker and now < _OTHER_POPULATION * max(1, each.objects)
+        }
+    return groups != than and than in quicker
 
 
 def are_quicker(heap: Heap, clusters: Clusters) -> bool:
     """Whether launches are known to take longer with the clusters that objects have."""
     now = heap.layout.clusters
     return all(
-        is_slower(heap, cls, now.of(cls), clusters.of(cls)) for cls in _differing(now, clusters)
+        is_slower(heap, cls, now.of(cls), clusters.of(cls)) for cls in differing(now, clusters)
     )
 
 
-def never_compared(heap: Heap) -> Clusters:
-    """The clusters that objects have, but rows where nobody knows that these are slower."""
-    clusters = heap.layout.clusters
-    for cls, groups in clusters:
-        if not is_slower(heap, cls, (), groups):
-            clusters = clusters.replace(cls, ())
-    return clusters
+def never_compared(heap: Heap) -> list[ClassType]:
+    """The classes whose clusters nobody knows to be quicker than rows."""
+    return [cls for cls, groups in heap.layout.clusters if not is_slower(heap, cls, (), groups)]
 
 
 def count(heap: Heap, family: Family) -> int:
@@ -304,7 +310,8 @@ def count(heap: Heap, family: Family) -> int:
     return sum(map(heap.placement.count, family.root.concrete()))
 
 
-def _differing(before: Clusters, after: Clusters) -> list[ClassType]:
+def differing(before: Clusters, after: Clusters) -> list[ClassType]:
+    """The classes that have others."""
     every = dict.fromkeys([cls for cls, _ in (*before, *after)])
     return [cls for cls in every if before.of(cls) != after.of(cls)]
 

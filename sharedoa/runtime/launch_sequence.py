@@ -121,6 +121,9 @@ class _NoLongerOneError(Exception):
 class LaunchSequence:
     """Launches on ``heap`` that run in their order."""
 
+    #: Whether launches are looked at in a run, each before it begins.
+    _looks_amid = False
+
     def __init__(self, heap: Heap) -> None:
         self.heap = heap
         self._launches: list[RecordedLaunch] = []
@@ -310,7 +313,7 @@ class LaunchSequence:
         for each in often:
             each.program.plan.pack(each.slots, each.arguments)  # raises for what is no more
         asked = [(e.program, e.geometry, e.arguments, e.mode, e.debug) for e in often]
-        looked = clustering.consider(self.heap, asked)
+        looked = clustering.consider(self.heap, asked, self._looks_amid)
         for counted, times in zip(looked, often.values(), strict=True):
             if counted is not None:
                 counted.launches += times - 1

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection
-from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
@@ -21,6 +20,7 @@ from dispatch.dataclass import dataclass
 
 from ..forks import renew_in_child
 from ..heap.heap import Heap
+from ..model.classes import ClassType
 from ..model.clusters import Clusters
 from ..model.layout import Layout
 from . import background, compared_clusters
@@ -28,17 +28,6 @@ from .background import Task
 
 if TYPE_CHECKING:
     from .launch import Program
-
-
-class Trust(Enum):
-    """What is known of clusters that somebody wants."""
-
-    #: They are those that earlier runs had in the end: objects get them as soon as there is code.
-    KNOWN = auto()
-    #: By what threads touch they spare enough: objects get them unless launches take longer.
-    LIKELY = auto()
-    #: Objects get them if launches take less time.
-    UNLIKELY = auto()
 
 
 _ROUNDS = 4
@@ -50,13 +39,20 @@ class _Plan:
     layout: Layout
     #: Programs that need no code for it, as nobody launches them any more.
     over: WeakSet[Program]
-    how: Trust
+    #: Whether objects are to have them if launches cannot be compared.
+    is_wanted: bool
     is_ready: bool = False
     task: Task | None = None
 
     @property
     def is_coming(self) -> bool:
         return self.task is not None and (self.is_ready or self.task.is_pending)
+
+    def is_part_of(self, clusters: Clusters, now: Clusters) -> bool:
+        """Whether all that it is to change of the clusters there are ``now`` is wanted."""
+        planned = self.layout.clusters
+        changed = compared_clusters.differing(now, planned)
+        return self.is_coming and all(planned.of(cls) == clusters.of(cls) for cls in changed)
 
 
 _plans: WeakKeyDictionary[Heap, _Plan] = WeakKeyDictionary()
@@ -78,24 +74,37 @@ def coming(heap: Heap) -> Clusters:
 
 
 def rearrange(
-    heap: Heap, clusters: Clusters, over: Collection[Program] = (), how: Trust = Trust.LIKELY
+    heap: Heap,
+    clusters: Clusters,
+    first: ClassType | None,
+    over: Collection[Program] = (),
+    is_wanted: bool = True,
 ) -> None:
-    """Objects get these clusters: at once where no code there is rests on others, else as ``how``
-    says, once there is code for them, but for programs that are ``over``. The caller holds the
-    heap's lock."""
-    if clusters == coming(heap):
+    """Objects get these clusters: at once where no code there is rests on others, else once there
+    is code for them, but for programs that are ``over``. Of classes for which it is not known
+    whether they are quicker, one is compared at a time, ``first``; ``is_wanted``: its objects get
+    them if that cannot be done. The caller holds the heap's lock."""
+    before, now = _plans.get(heap), heap.layout.clusters
+    if clusters == coming(heap) or (before is not None and before.is_part_of(clusters, now)):
         return
-    before = _plans.pop(heap, None)
     if before is not None and before.task is not None:
         before.task.drop()
-    if clusters == heap.layout.clusters:
+    _plans.pop(heap, None)
+    if clusters == now:
         return
-    layout, known = heap.layout.with_clusters(clusters), heap.weak
-    plan = _Plan(layout, WeakSet(over), how)
     if background.is_on() and any(each.code_to_change(heap, clusters) for each in _all(heap)):
-        _plans[heap] = plan
-        work = partial(_prepare, known, plan)
-        plan.task = background.submit(work, background.Urgency.LAYOUT)
+        changed = compared_clusters.differing(now, clusters)
+        known_quicker = [
+            cls
+            for cls in changed
+            if compared_clusters.is_slower(heap, cls, now.of(cls), clusters.of(cls))
+        ]
+        chosen = known_quicker or [first if first in changed else changed[0]]
+        for cls in set(changed).difference(chosen):
+            clusters = clusters.replace(cls, now.of(cls))
+        layout, known = heap.layout.with_clusters(clusters), heap.weak
+        plan = _plans[heap] = _Plan(layout, WeakSet(over), is_wanted)
+        plan.task = background.submit(partial(_prepare, known, plan), background.Urgency.LAYOUT)
     else:
         heap.rearrange(clusters)
 
@@ -158,12 +167,12 @@ def take_over(heap: Heap) -> None:
             clusters = plan.layout.clusters
             if not compared_clusters.are_possible(heap, clusters):
                 return
-            if plan.how is Trust.KNOWN or compared_clusters.are_quicker(heap, clusters):
+            if compared_clusters.are_quicker(heap, clusters):
                 heap.rearrange(clusters)
+                compared_clusters.choose_again(heap)
             else:
                 submit = partial(_submit, heap.weak, plan.over)
-                is_wanted = plan.how is Trust.LIKELY
-                compared_clusters.begin(heap, clusters, is_wanted, submit)
+                compared_clusters.begin(heap, clusters, plan.is_wanted, submit)
 
 
 def remind(heap: Heap) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 
 from dispatch.dataclass import replace
 
-from ..backends.base import KernelLaunch
+from ..backends.base import KernelLaunch, Recordable
 from ..errors import HeapError
 from ..heap.births_by_class import SlotPlaces
 from ..heap.by_type import ByTypePlacement
@@ -51,6 +51,7 @@ from ..model.scalars import i32, i64
 from ..model.types import ArrayType, ReferenceType
 from ..model.world import World
 from ..uninterrupted import interruptible
+from . import clustering
 from .known_ranges import note_births
 from .launch import Program
 from .launch_sequence import LaunchSequence, RecordedLaunch
@@ -103,6 +104,8 @@ Record = ChangingLaunch | PopulationCall | Planned
 class PopulationSequence(LaunchSequence):
     """Runs ``records`` of ``population_plan``; ``otherwise`` runs them once with a look at the heap
     before each, where there is no plan for them or no room."""
+
+    _looks_amid = True
 
     def __init__(
         self,
@@ -369,7 +372,9 @@ class PopulationSequence(LaunchSequence):
                 self._look_again(counts=not is_new)
                 heap.before_launch()
                 heap.note_launch(self._stores_references, self._stores_fields)
-                if self._compared is None:
+                if any(each.counted and each.counted.waits for each in self._counted):
+                    self._replay_looking()
+                elif self._compared is None:
                     self._replay_parts()
                 else:
                     self._timed(self._replay_parts)
@@ -387,6 +392,29 @@ class PopulationSequence(LaunchSequence):
                 # Before the host makes or ends any, the device is to have listed who lives.
                 memory.unsettled = reports
                 reports.send(is_end=part is self._ready[-1])
+
+    def _replay_looking(self) -> None:
+        """Launch one by one, and look at each before it begins."""
+        heap, memory, reports = self.heap, self.heap.memory, self._reports
+        assert self._plan is not None and reports is not None
+        # Whoever looks needs to know where objects may be, not which live.
+        memory.unsettled = None
+        try:
+            for each in self._launches:
+                *before, own = each.prepared(heap)[: len(each.before) + 1]
+                self._launch_now(before)
+                clustering.look_amid(heap, each.program, each.geometry, each.arguments)
+                self._launch_now([own, *each.after])
+        finally:
+            memory.last_launch = object()
+            if self._plan.counted:
+                memory.unsettled = reports
+                reports.send(is_end=True)
+        self._bindings = []  # so that somebody chooses
+
+    def _launch_now(self, launches: Sequence[Recordable]) -> None:
+        if launches:
+            self.heap.backend.replay(self.heap.backend.record(launches), 1)
 
     def _has_room(self, plan: Plan, reports: _Reports) -> bool:
         """Whether another run has room for all that its threads may make. Waits for earlier ones if

@@ -246,14 +246,20 @@ class Choice:
 
     def best(self) -> tuple[Names, ...]:
         """Clusters that cost less than rows, each made of others as long as that spares enough."""
+        return self.ways()[0]
+
+    def ways(self) -> list[tuple[Names, ...]]:
+        """The best clusters, and those that they were made of, one step after another, back to
+        rows."""
         groups = [Group(place, place, False) for place in self._used]
+        found: list[tuple[Names, ...]] = [()]
         while True:
             steps = [*self._steps(groups)]
             if not steps:
-                break
+                return found[::-1]
             _, where, group = max(steps, key=lambda step: step[0])
             groups[where] = [group]
-        return tuple(self._in(group) for group in groups if group.is_cluster)
+            found.append(tuple(self._in(group) for group in groups if group.is_cluster))
 
     def _in(self, group: Group) -> Names:
         return self._names[group.first : group.last + 1]

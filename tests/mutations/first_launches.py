@@ -22,7 +22,8 @@ _GONE = (f"{_TESTS}::test_no_launch_waits_for_constants_of_code_that_launches_ha
 MUTATIONS = (
     Mutation(
         "launches are looked at when each is compiled", _LAUNCHES,
-        "looked = clustering.consider(self.heap, asked)", "looked = [None] * len(asked)",
+        "looked = clustering.consider(self.heap, asked, self._looks_amid)",
+        "looked = [None] * len(asked)",
         "fields lie as no launch of a step wants them", _LOOKED_AT,
     ),
     Mutation(

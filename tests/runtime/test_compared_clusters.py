@@ -169,6 +169,57 @@ def test_the_quicker_ones_stay(
     assert clock.timed_launches == [()] * 3 + [(FOUR,)] * 3 + [()] * 3
 
 
+class Other(oa.Object):
+    a: f32
+    b: f32
+    c: f32
+    d: f32
+    e: f32
+
+
+@oa.kernel
+def gather_both(cells: oa.Array[Cell], others: oa.Array[Other], out: oa.Array[f32]):
+    i = oa.grid(1)
+    if i < len(cells):
+        out[i] += cells[i].a + cells[i].b + cells[i].c + cells[i].d
+        out[i] += others[i].a + others[i].b + others[i].c + others[i].d
+
+
+@oa.kernel
+def fill_both(cells: oa.Array[Cell], others: oa.Array[Other]):
+    i = oa.grid(1)
+    cells[i].e = f32(1)
+    others[i].e = f32(1)
+
+
+def test_one_class_after_another(heap: oa.Heap, clock: Clock, rearranged: list[Groups]) -> None:
+    """One gains what the other one loses."""
+    cells, out = fill(heap)
+    others = heap.new(Other, COUNT, a=1, b=1, c=2, d=3)
+    fill_both[COUNT](cells, others)
+    other = Other.__sharedoa__
+    clock.seconds = lambda groups, number: (
+        1.0 - 0.2 * bool(groups) + 0.2 * bool(heap.layout.clusters.of(other))
+    )
+    for _ in range(2 * ENOUGH):
+        gather_both[COUNT](cells[SOME], others[SOME], out)
+        assert background.wait()
+    assert heap.layout.clusters.of(CELL) == (FOUR,) and heap.layout.clusters.of(other) == ()
+    assert out.numpy().tolist() == (2 * ENOUGH * (SOME + 13.0)).tolist()
+
+
+def test_the_next_best_is_tried(
+    heap: oa.Heap, clock: Clock, monkeypatch: pytest.MonkeyPatch, rearranged: list[Groups]
+) -> None:
+    """What was slower is passed over at the next look, or when that is known."""
+    some = (("a", "b"),)
+    monkeypatch.setattr(clustering.Choice, "ways", lambda self: [(FOUR,), some, ()])
+    clock.seconds = lambda groups, number: {(): 1.0, some: 0.8}.get(groups, 1.2)
+    run(heap, launches=2 * ENOUGH)
+    # Of the first ones it is known by then, too, that they are slower than the last ones.
+    assert rearranged == [(FOUR,), (), some, (), some]
+
+
 @pytest.mark.parametrize("grows", [0.8, 1.25])
 def test_populations_that_change_mislead_nobody(
     grows: float, heap: oa.Heap, clock: Clock, rearranged: list[Groups]
