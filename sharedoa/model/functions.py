@@ -20,7 +20,7 @@ from . import lazy_annotations
 from .annotations import local_names
 from .classes import Signature
 from .signatures import resolve_signature, scope_of
-from .source_text import remember_source
+from .source_text import remember_source, text_now
 from .type_names import P, R_co
 from .types import VOID, Type
 from .values import convert
@@ -211,9 +211,13 @@ def is_abstract_body(function: Callable[..., Any]) -> bool:
     raises = code.co_names == ("NotImplementedError",)
     if not raises and (len(code.co_code) > len(_empty.__code__.co_code) or len(code.co_consts) > 2):
         return False
+    # ``inspect.getsource`` would look for the module among all that there are.
+    block = inspect.getblock(text_now(function).lines[code.co_firstlineno - 1 :])
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
-    except (OSError, SyntaxError):
+        tree = ast.parse(textwrap.dedent("".join(block)))
+    except SyntaxError:
+        tree = ast.Module([], [])
+    if not tree.body:
         if raises:
             return code.co_code == _raising.__code__.co_code
         # Without its source `...` looks like `pass`: only a declared result tells them apart.

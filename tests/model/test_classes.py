@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Any, ClassVar, Optional, Self
 
@@ -488,6 +489,20 @@ def test_abstract_means_a_body_of_dots_or_of_not_implemented_alone(tmp_path: Pat
         ''',
     )
     assert shared_type(module.C).abstract_methods == ["dots", "documented", "raises", "says_more"]
+
+
+def test_no_module_is_looked_for_where_a_class_is_defined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Among all that are imported, each time: a third of the time that importing a program took."""
+    monkeypatch.setattr(inspect, "getmodule", None)
+    text = """
+        class C(oa.Object):
+            def dots(self) -> i32: ...
+            def nothing(self):
+                pass
+    """
+    assert shared_type(load_module(tmp_path, text).C).abstract_methods == ["dots"]
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,13 @@ MUTATIONS = (
         ("tests/model/test_members.py::test_methods_with_types_of_the_host_are_its_own",),
     ),
     Mutation(
+        "modules are looked for where classes are defined", "sharedoa/model/functions.py",
+        "inspect.getblock(text_now(function).lines[code.co_firstlineno - 1 :])",
+        "inspect.getsourcelines(code)[0]",
+        "importing a program takes a third longer",
+        ("tests/model/test_classes.py::test_no_module_is_looked_for_where_a_class_is_defined",),
+    ),
+    Mutation(
         "Optional of a number is that number", "sharedoa/model/annotations.py",
         "if isinstance(found, ReferenceType):", "if True:",
         "a field x: Optional[f32] is never None, without a word",
