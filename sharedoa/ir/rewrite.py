@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dispatch.dataclass import replace
@@ -31,6 +31,15 @@ def replace_uses(part: Function | Region, values: Mapping[Value, Value]) -> None
     if values:
         for operation in operations_in(part):
             operation.operands = [values.get(each, each) for each in operation.operands]
+
+
+def way_of(
+    kind: str, operands: Sequence[Hashable], types: Sequence[Type], attributes: Mapping[str, Any]
+) -> tuple[Hashable, ...]:
+    """Equal for what is computed in the same way of the same. Zeros with a sign and without are
+    equal, but not the same."""
+    told = [(n, repr(v) if isinstance(v, float) else v) for n, v in sorted(attributes.items())]
+    return (kind, *types, *operands, *told)
 
 
 def make(

@@ -152,6 +152,11 @@ FLAT = {
         "  q = places[x].next\n  if q is not None:\n    r = max(r, q.value)\n"
         "    if q.kind > 1: s = s * 2 + r\n  else:\n    r = r + 1"
     ),
+    "zeros of both signs": AROUND + (
+        "  q = places[x].next\n  z = f32(0.0)\n"
+        "  if q is not None and q.kind == 1: z = f32(-0.0)\n"
+        "  if math.copysign(f32(1), z) < f32(0): s += 1"
+    ),
     "the last part": AROUND + "  q = places[x].next\n  if q is not None: s += q.value\nelse: r = s",
 }  # fmt: skip
 ROUND = {

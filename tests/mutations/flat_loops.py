@@ -119,4 +119,9 @@ MUTATIONS = (
         "what is read of nothing is somebody else's memory",
         ("tests/codegen/test_flat_loops.py::test_the_same_everywhere",),
     ),
+    Mutation(
+        "zeros of both signs in straight code", "sharedoa/ir/rewrite.py",
+        "(n, repr(v) if isinstance(v, float) else v)", "(n, v)",
+        "-0.0 in a loop is the 0.0 that stands before it", (_WHICH,),
+    ),
 )  # fmt: skip

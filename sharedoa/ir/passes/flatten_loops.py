@@ -53,7 +53,7 @@ from ..core import (
 )
 from ..job import Job
 from ..operations import PURE, Effects, cost_of, effects_of, kind_of
-from ..rewrite import copy_operations, make, replace_uses
+from ..rewrite import copy_operations, make, replace_uses, way_of
 from .calls import callees
 
 MOST_ROUNDS = 16
@@ -188,7 +188,7 @@ class _Writer:
         self, kind: str, operands: Sequence[Value], like: Operation, type: Type, **attributes: Any
     ) -> Value:
         """The result of an operation, which is written unless there is the same already."""
-        key = (kind, *operands, type, *sorted(attributes.items()))
+        key = way_of(kind, operands, [type], attributes)
         found = self._same.get(key)
         if found is None:
             operation = make(kind, operands, like.location, [type], **attributes)

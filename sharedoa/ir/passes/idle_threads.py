@@ -43,7 +43,7 @@ from ..core import (
 from ..evaluation import Known, evaluated
 from ..job import Job
 from ..operations import PURE, Effects, cost_of, effects_of, kind_of
-from ..rewrite import copy_function, copy_operations, make
+from ..rewrite import copy_function, copy_operations, make, way_of
 from .calls import callees
 
 _MOST_COST, _MOST_LOADS = 16, 2
@@ -212,9 +212,8 @@ class _Beginning:
         """Equal for what is computed in the same way of the same, but for ``others`` among the
         attributes."""
         operands = [self._numbers[operand] for operand in operation.operands]
-        attributes = sorted({**operation.attributes, **others}.items())
         types = [result.type for result in operation.results]
-        return (operation.kind, *types, *operands, *attributes)
+        return way_of(operation.kind, operands, types, {**operation.attributes, **others})
 
     def _bind(self, names: Sequence[Value], values: Sequence[Value]) -> None:
         """Names for values; what returns nothing has a name for that."""
