@@ -15,7 +15,7 @@ from dispatch.dataclass import dataclass, field
 
 from .. import ir
 from ..errors import InternalError
-from ..ir.core import Location, LvalueType, Operation, Region, Value
+from ..ir.core import Location, LvalueType, Operation, Region, Value, constant_of
 from ..model.scalars import boolean, weak_int
 from ..model.types import VOID, InlineType, ListType, Type
 from . import tree
@@ -530,9 +530,22 @@ def _return(to: _Converter, node: tree.Return) -> None:
 @_statement(tree.Assert)
 def _assert(to: _Converter, node: tree.Assert) -> None:
     test = to.evaluate(node.test)
+    if _is_no_zero(test):
+        return
     given, parts = _said(to, node.message)
     message = parts if given else "".join(parts)
     to.add("assert", [test, *given], node.location, message=message)
+
+
+def _is_no_zero(test: Value) -> bool:
+    """Whether a test compares a number with 0 that surely is another one: launches with asserts do
+    not become one, and a loop's step is a constant or all threads, by whatever name."""
+    compare = test.source
+    if compare is None or compare.kind != "compare" or compare["operator"] != "ne":
+        return False
+    number, zero = compare.operands
+    is_all_threads = number.source is not None and number.source.kind == "grid_size"
+    return constant_of(zero) == 0 and (is_all_threads or bool(constant_of(number)))
 
 
 @_statement(tree.Require)

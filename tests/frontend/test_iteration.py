@@ -9,6 +9,8 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32, i32, i64, u8, u64
+from sharedoa.frontend import translate_kernel
+from sharedoa.ir.text import program_text
 
 from ..source_files import load_module
 from .translated import complaints, kernel_from
@@ -210,3 +212,16 @@ def test_a_step_of_0_fails_as_in_cpython(debug: bool) -> None:
         count_by[1](oa.array(i32, [0]), found, debug=debug)
         with pytest.raises(oa.DeviceError, match=r"the step of range is not 0"):
             oa.synchronize()
+
+
+@oa.kernel
+def stride(found: oa.Array[i32]) -> None:
+    all_threads, two = oa.gridsize(1), 2
+    for k in range(oa.grid(1), len(found), all_threads):
+        found[k] += 1
+    for k in range(0, len(found), two):
+        found[k] += 1
+
+
+def test_steps_that_have_names_need_no_test() -> None:
+    assert "assert" not in program_text(translate_kernel(stride.function).ir)

@@ -104,6 +104,18 @@ MUTATIONS = (
         ("tests/frontend/test_iteration.py::test_a_step_of_0_fails_as_in_cpython",),
     ),
     Mutation(
+        "steps that are no 0 are tested", "sharedoa/frontend/to_ir.py",
+        "    if _is_no_zero(test):\n", "    if False:\n",
+        "launches of for k in range(grid(1), n, stride) do not become one, as they may report",
+        ("tests/frontend/test_iteration.py::test_steps_that_have_names_need_no_test",),
+    ),
+    Mutation(
+        "any step is no 0", "sharedoa/frontend/to_ir.py",
+        "constant_of(zero) == 0 and (is_all_threads or", "constant_of(zero) == 0 and (True or",
+        "a loop whose step is 0 does nothing where CPython fails",
+        ("tests/frontend/test_iteration.py::test_a_step_of_0_fails_as_in_cpython",),
+    ),
+    Mutation(
         "loops count to bounds that are no i64", "sharedoa/frontend/iteration.py",
         "if not may_stand and not any(map(unsigned_bound, bounds)):", "if True:",
         "for i in range(n) does nothing where n is a u64 from 2**63 on, and CPython counts",
