@@ -137,7 +137,7 @@ class ProgramBuilder:
             assert cls is not None
             symbol += f".{cls.name}.{cls.type_index}"
         return self._require(
-            (method, cls), method.owner.made, symbol, name, method.function,
+            (method, cls), (cls or method.owner).made, symbol, name, method.function,
             lambda: method.signature, ReferenceType(method.owner), method.owner,
             method.kind in ("static", "class"), cls,
         )  # fmt: skip

@@ -45,6 +45,9 @@ class Base(oa.Object):
         return Pair(self.get(), by_five(1)).sum()
     def is_other(self) -> bool:
         return isinstance(self, Other)
+    @classmethod
+    def number(cls) -> i32:
+        return 1
     def made(self) -> i32:
         return Born(self.x).y
 class Other(Base):
@@ -74,6 +77,8 @@ def eighth(out: oa.Array[i32]):
     out[0] = by_five(1) + i32(square(f32(out[0])))
 def ninth(out: oa.Array[i32]):
     out[0] = i32(square(f32(out[0])))
+def numbers(out: oa.Array[i32]):
+    out[0] = Other.number()
 def squares(x: f32, out: oa.Array[f32]):
     out[0] = square(x)
 def squares_again(x: f32, out: oa.Array[f32]):
@@ -177,6 +182,18 @@ def test_a_way_back_that_was_given_since(module: ModuleType) -> None:
 
     program = translate_kernel(module.squares_again).ir
     assert program.functions["func.square"].gradient == "func.back"
+
+
+def test_what_became_of_class_methods_goes_with_the_class_that_they_are_for(
+    module: ModuleType, translated: list[str]
+) -> None:
+    base, other = (cls.__sharedoa__.made for cls in (module.Base, module.Other))
+    before = len(base)
+    text(module, "numbers")
+    assert len(base) == before and any(isinstance(each, Kept) for each in other.values())
+    translated.clear()
+    text(module, "numbers")
+    assert translated == ["numbers"]
 
 
 def test_what_was_refused_is_refused_again(module: ModuleType) -> None:

@@ -290,6 +290,12 @@ MUTATIONS = (
         (f"{_KEPT_TEST}::test_what_a_function_asks_that_was_taken_before_is_its_own",),
     ),
     Mutation(
+        "class methods of classes that are no more", "sharedoa/frontend/program.py",
+        "(cls or method.owner).made", "method.owner.made",
+        "each subclass that is defined anew stays, for what became of a method that it inherits",
+        (f"{_KEPT_TEST}::test_what_became_of_class_methods_goes_with_the_class_that_they_are_for",),
+    ),
+    Mutation(
         "subclasses that another function asked for", "sharedoa/frontend/program.py",
         "        self.dependencies.append(self._subclasses[cls])",
         "            self.dependencies.append(self._subclasses[cls])",
