@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from dispatch.range_table import SegmentTree
+from tests.modes import rotated
 
 from .ranges import COUNTS, GAPS, ranges
 
@@ -40,8 +41,7 @@ def printed_algorithm(tree: SegmentTree, address: int) -> int:
     return ENDLESS
 
 
-@pytest.mark.parametrize("gap", GAPS.values(), ids=GAPS)
-@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize(("count", "gap"), rotated(COUNTS, GAPS.values()))
 def test_printed_algorithm_finds_no_type(count: int, gap: int) -> None:
     made = ranges(count, gap)
     tree = made.tree()

@@ -209,11 +209,16 @@ def test_everything_in_two_classes_and_two_steps() -> None:
         np.testing.assert_allclose(found[name], expected, rtol=1e-5, atol=1e-6, err_msg=name)
 
 
-def test_the_same_bits_in_other_worlds() -> None:
+@pytest.mark.parametrize(
+    "names",
+    [("python", "tiles"), pytest.param(("headers", "debug"), marks=pytest.mark.slow)],
+    ids=" and ".join,
+)
+def test_the_same_bits_in_other_worlds(names: tuple[str, ...]) -> None:
     values = inputs(1)
     with world("cpu"):
         expected = gradients(values)
-    for name in ("python", "tiles", "headers", "debug"):
+    for name in names:
         with world(name):
             found = gradients(values)
         for each in expected:

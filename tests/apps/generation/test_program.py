@@ -18,6 +18,10 @@ from sharedoa import ArgumentError
 from .running import APP, small_star
 
 NATURAL = pytest.mark.parametrize("natural", [False, True], ids=["faithful", "natural"])
+#: What boards and pictures are given differs by no flavour.
+FAITHFUL = pytest.mark.parametrize(
+    "natural", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["faithful", "natural"]
+)
 
 
 def small(**options: object) -> RunOptions:
@@ -65,7 +69,7 @@ def test_kernel_times() -> None:
     assert {"kernel prepare", "kernel update", "kernel alive_update"} < set(result.timings)
 
 
-@NATURAL
+@FAITHFUL
 def test_input_of_any_shape(tmp_path: Path, natural: bool) -> None:
     for shape in ((1, 1), (1, 9), (9, 1), (3, 5)):
         for is_full in (False, True):
@@ -75,7 +79,7 @@ def test_input_of_any_shape(tmp_path: Path, natural: bool) -> None:
             APP.run(small(input=file, natural=natural, check=True, steps=steps))
 
 
-@NATURAL
+@FAITHFUL
 def test_picture(tmp_path: Path, natural: bool) -> None:
     file = tmp_path / "board.png"
     assert APP.run(small(out=file, natural=natural)).picture == file

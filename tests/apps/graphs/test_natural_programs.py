@@ -26,6 +26,7 @@ from apps.registry import APPS
 from dispatch.mode import MODES, parse_mode
 from sharedoa.errors import ArgumentError
 from tests.differential.effort import examples
+from tests.modes import half_of
 
 from ...codegen.interpreted import InterpretedGpu
 from .natural_oracles import EXPECTED, PROGRAMS, SWEEPS, distances, labels
@@ -89,7 +90,7 @@ def test_every_mode_and_layout(name: str, mode: str, layout: str) -> None:
     require_as_expected(name, coauthors(80), backend="cpu", mode=mode, layout=layout)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", half_of([*PROGRAMS], 0))
 def test_cpython(name: str) -> None:
     require_as_expected(name, coauthors(20), backend="python")
 
@@ -156,7 +157,7 @@ def test_a_wrong_value_is_noticed(name: str) -> None:
                 judge(changed)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", half_of([*PROGRAMS], 1))
 def test_the_program(name: str, tmp_path: Path) -> None:
     """Checks, pictures and text, of graphs with and without vertices."""
     text = tmp_path / "values.txt"
