@@ -135,6 +135,8 @@ class PopulationSequence(LaunchSequence):
         self._failures = self._anew = 0
         self._looks: dict[Region, SlotBytes] = {}
         self._has_run = False
+        #: Whether launches wait for a look amid the next run.
+        self._is_looking = False
         self._reports: _Reports | None = None
 
     def end(self) -> None:
@@ -354,6 +356,8 @@ class PopulationSequence(LaunchSequence):
             if self._made_at != self._now():
                 return
             self._prepare()
+            counted = (each.counted for each in self._counted)
+            self._is_looking = any(each is not None and each.waits for each in counted)
             is_new = True
         with heap.lock:
             # Not before: who has the lock may wait for all that are launching.
@@ -372,7 +376,7 @@ class PopulationSequence(LaunchSequence):
                 self._look_again(counts=not is_new)
                 heap.before_launch()
                 heap.note_launch(self._stores_references, self._stores_fields)
-                if any(each.counted and each.counted.waits for each in self._counted):
+                if self._is_looking:
                     self._replay_looking()
                 elif self._compared is None:
                     self._replay_parts()
@@ -397,6 +401,7 @@ class PopulationSequence(LaunchSequence):
         """Launch one by one, and look at each before it begins."""
         heap, memory, reports = self.heap, self.heap.memory, self._reports
         assert self._plan is not None and reports is not None
+        self._is_looking = False
         # Whoever looks needs to know where objects may be, not which live.
         memory.unsettled = None
         try:
