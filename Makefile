@@ -23,14 +23,10 @@ SINCE := main
 .PHONY: wheels demo quick affected test test-fast test-slow mutations test-gpu faults bench docs gallery lint clean
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
-# uv takes half as long as pip, a third of a processor's time; where it is not to be had, or its
-# settings do not lead to packages, pip does it. What is imported is compiled then; all of what is
-# installed would take half a minute.
+# What is imported is compiled then; all of what is installed would take half a minute.
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet uv \
-		&& $(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[$(EXTRAS)]' \
-		|| $(BIN)/python -m pip install --quiet --no-compile --editable '.[$(EXTRAS)]'
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[$(EXTRAS)]'
 	touch $@
 
 demo: $(VENV)/installed
