@@ -89,7 +89,10 @@ def _new_file_beside(target: Path) -> tuple[Path, BinaryIO]:
     file = target.with_name(f".{os.urandom(8).hex()}.unfinished")
     # O_EXCL: nothing that lies there already is opened, nor what a link there leads to.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BYTES
-    descriptor = os.open(file, flags, 0o600 if target.exists() else 0o666)
+    try:
+        descriptor = os.open(file, flags, 0o600 if target.exists() else 0o666)
+    except OSError as error:  # of a name that nobody has given
+        raise _error(error.errno or errno.EIO, target.parent) from error
     return file, os.fdopen(descriptor, "wb")
 
 

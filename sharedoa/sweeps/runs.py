@@ -50,6 +50,11 @@ def runs_of(parameters: Mapping[str, Iterable[Any]], repeats: int, seed: int) ->
             raise ArgumentError(
                 f"{name} is a whole number from {least}, not {number!r}", f"write {name}={least}"
             )
+    if not isinstance(parameters, Mapping):
+        raise ArgumentError(
+            f"a sweep takes the values of parameters by name, not {parameters!r}",
+            'write {"size": [100, 200]}',
+        )
     values = {name: _values(name, given) for name, given in parameters.items()}
     combinations = itertools.product(*values.values())
     chosen = [dict(zip(values, each, strict=True)) for each in combinations]

@@ -36,6 +36,13 @@ def test_a_failure_leaves_everything_as_it_was(tmp_path: Path):
     assert list(tmp_path.iterdir()) == [file]
 
 
+def test_the_folder_that_is_not_there_is_named(tmp_path: Path):
+    for attempt in (try_to_write, lambda file: write_whole(file, "text")):
+        with pytest.raises(FileNotFoundError) as caught:
+            attempt(tmp_path / "none" / "file")
+        assert caught.value.filename == str(tmp_path / "none")
+
+
 def test_files_of_others_beside_it_stay(tmp_path: Path):
     other = tmp_path / "file.unfinished"
     other.write_text("mine")

@@ -133,6 +133,7 @@ def no_seed(a: int) -> int:
         (no_seed, {"a": [1]}, {"repeats": 2}, "takes no seed"),
         (draws, {"a": 1, "b": [1]}, {}, "takes a list of values"),
         (draws, {"a": "abc", "b": [1]}, {}, "takes a list of values"),
+        (draws, [1, 2], {}, "takes the values of parameters by name"),
         (draws, {"a": [], "b": [1]}, {}, "has no value"),
         (draws, {"a": [1, 1.0], "b": [1]}, {}, "has the value 1 2 times"),
         (draws, {"a": [object()], "b": [1]}, {}, "neither a number nor text"),
@@ -141,7 +142,7 @@ def no_seed(a: int) -> int:
         (draws, {"a": [1], "b": [1]}, {"seed": -1}, "seed is a whole number from 0"),
         (draws, {"a": [1], "b": [1]}, {"executor": 4}, "no concurrent.futures.Executor"),
         (draws, {"a": [1], "b": [1]}, {"to": "runs.txt"}, ".parquet or .csv"),
-        (draws, {"a": [1], "b": [1]}, {"to": "nowhere/runs.csv"}, "cannot be used"),
+        (draws, {"a": [1], "b": [1]}, {"to": "nowhere/runs.csv"}, "nowhere cannot be used"),
         (3, {"a": [1]}, {}, "runs a function"),
     ],
 )
