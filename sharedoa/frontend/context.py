@@ -76,6 +76,8 @@ class Context:
             for name, parameter in self.parameters.items()
         }
         self.nonnegative = dict.fromkeys(self.parameters, False)
+        #: Variables of which what was assigned had another type once others had theirs.
+        self._renewed: set[str] = set()
 
     def begin_round(self) -> None:
         """Forget what belongs to one pass over the body; keep the types found so far."""
@@ -86,6 +88,8 @@ class Context:
         }
         #: What is to be widened, should the types stay as they are.
         self._too_narrow: set[Hashable] = set()
+        #: The types of what variables have been given in this round.
+        self._given: dict[str, Type] = {}
         self.diagnostics: list[Diagnostic] = []
         self.assigned: set[str] | None = set(self.parameters)
         self.narrowed: dict[str, ClassType] = {}
@@ -182,6 +186,11 @@ class Context:
             self.changed |= name in self.missed
         else:
             joined = join_types(known, type)
+            if joined is None and name not in self._renewed:
+                # Perhaps that type is of the round before alone, when others had other types.
+                joined = join_types(self._given.get(name, type), type)
+                if joined is not None:
+                    self._renewed.add(name)
             if joined is None or (joined != known and name in self.parameters):
                 self.reject(
                     node,
@@ -196,6 +205,7 @@ class Context:
             if before and not nonnegative:
                 self.changed = True
             self.nonnegative[name] = before and nonnegative
+        self._given[name] = join_types(self._given.get(name, type), type) or type
         if not is_declared and may_wrap(value, self.types[name], nonnegative):
             self.wider(name, self.types[name], node, shown(name))
         self.poisoned.discard(name)

@@ -14,7 +14,7 @@ from sharedoa.frontend.context import Context
 
 from .translated import complaints, kernel_from, text_of
 
-_PARAMETERS = "a: oa.Array[f32], n: i32, x: f32"
+_PARAMETERS = "a: oa.Array[f32], b: oa.Array[oa.i16], n: i32, x: f32"
 #: Bodies of which something comes out otherwise once all types are known.
 _AGAIN = {
     "a wider type after a use": "s = 0\nfor k in range(n):\n    a[k] = s\n    s = s + x",
@@ -23,6 +23,10 @@ _AGAIN = {
     ),
     "dead code that reads what has a type later": (
         "for k in range(n):\n    continue\n    a[k] = late\nlate = x\na[0] = late"
+    ),
+    "another type once others are known": (
+        "s, m = 0, 0\nfor k in range(n):\n"
+        "    m = s + b[k]\n    z = [s, m]\n    s = n\n    a[k] = z[0]"
     ),
     "a parameter is always as declared": "n = n - 1\na[n] = x\nn = n * 2\na[n] = x",
 }

@@ -84,6 +84,12 @@ MUTATIONS = (
         ("tests/runtime/test_random_numbers.py",),
     ),
     Mutation(
+        "types of the round before stay", _CONTEXT,
+        "if joined is None and name not in self._renewed:", "if False:",
+        "m = s + b[k] is refused where b is of i16, and s is 0 and then an i32",
+        ("tests/frontend/test_inference.py",),
+    ),
+    Mutation(
         "text ends at a NUL", "sharedoa/frontend/texts.py",
         """if isinstance(found, str) and "\\0" in found:""", "if False:",
         "print('a\\0b') says a, without a word",
