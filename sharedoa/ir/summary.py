@@ -74,13 +74,12 @@ ANY_EFFECT = Summary(
 )
 
 
-def summarize(program: Program, debug: bool = False) -> dict[str, Summary]:
-    """The summary of each function of a program, by symbol. In ``debug`` mode operations that are
-    checked may report."""
+def summarize(program: Program) -> dict[str, Summary]:
+    """The summary of each function of a program, by symbol."""
     calls = {symbol: {*called_by(function)} for symbol, function in program.functions.items()}
     ordered, circular = _callees_first(calls)
     found = dict.fromkeys(program.functions, Summary())
-    reader = _Reader(program, debug, found)
+    reader = _Reader(program, found)
     for symbol in ordered:
         found[symbol] = reader.summary(program.functions[symbol], Effects.NOTHING)
     changed = True
@@ -111,14 +110,8 @@ def _callees_first(calls: Mapping[str, Collection[str]]) -> tuple[list[str], lis
 
 
 class _Reader:
-    def __init__(
-        self,
-        program: Program,
-        debug: bool,
-        found: Mapping[str, Summary],
-    ) -> None:
-        self._program, self._debug = program, debug
-        self._found = found
+    def __init__(self, program: Program, found: Mapping[str, Summary]) -> None:
+        self._program, self._found = program, found
 
     def summary(self, function: Function, effects: Effects) -> Summary:
         """Of one function, by what is found of its callees; it has ``effects`` in any case."""
@@ -133,8 +126,6 @@ class _Reader:
             kind = kind_of(operation)
             assert kind is not None
             effects |= kind.effects & NOTICED
-            if self._debug and kind.checked:
-                effects |= Effects.REPORTS
             if Effects.RETURNS in kind.effects:
                 returns.update(*(origins.get(operand, NOBODY) for operand in operation.operands))
             for way in ways_of(operation, used):

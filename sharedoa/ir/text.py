@@ -1,4 +1,4 @@
-"""Programs as text, which ``parse`` reads back the same.
+"""Programs as text, from which tests read them back (``tests/ir/parse.py``).
 
     program @run
 

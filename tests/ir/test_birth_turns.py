@@ -7,9 +7,9 @@ import pytest
 from dispatch.births import Turns
 from sharedoa.ir.birth_turns import turns_of
 from sharedoa.ir.births import births_of
-from sharedoa.ir.parse import parse_program
 
 from .filetest_types import NAMES, Heavy, Node
+from .parse import parse_program
 
 _PROGRAM = """
 program @main

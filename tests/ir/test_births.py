@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sharedoa.ir.births import births_of
-from sharedoa.ir.parse import parse_program
 
 from .filetest_types import NAMES, Heavy, Node
+from .parse import parse_program
 
 _PROGRAM = """
 program @main

@@ -12,11 +12,11 @@ from sharedoa.ir import operations
 from sharedoa.ir.certain_receivers import certain_receivers
 from sharedoa.ir.core import Program
 from sharedoa.ir.operations import Effects
-from sharedoa.ir.parse import parse_program
 from sharedoa.ir.rewrite import make
 from sharedoa.ir.text import NOWHERE
 
 from .filetest_types import NAMES
+from .parse import parse_program
 from .programs import program_from
 
 _PARAMETERS = "node: Node, other: Node, values: oa.Array[i32], more: oa.Array[i32], n: i32"

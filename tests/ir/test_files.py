@@ -23,11 +23,11 @@ from typing import Any
 import pytest
 
 from sharedoa.ir.job import Job
-from sharedoa.ir.parse import parse_program
 from sharedoa.ir.pipeline import PIPELINE, Pass
 from sharedoa.ir.text import program_text
 
 from .filetest_types import NAMES
+from .parse import parse_program
 from .programs import job, run_all
 
 _FOLDER = Path(__file__).parent / "filetests"

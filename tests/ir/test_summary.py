@@ -115,12 +115,12 @@ _NODES: Role = ("reference",)
 
 
 def _summaries(
-    kernel: Callable[..., Any], populated: Collection[int] | None = None, debug: bool = False
+    kernel: Callable[..., Any], populated: Collection[int] | None = None
 ) -> tuple[Program, dict[str, Summary]]:
     """``populated``: type indices of the classes that have objects, all if None."""
     program = program_of(kernel)
     narrow_candidates(program, job(populated=populated))
-    return program, summarize(program, debug)
+    return program, summarize(program)
 
 
 def _of_kernel(kernel: Callable[..., Any], **options: Any) -> Summary:
@@ -304,14 +304,6 @@ def test_reporting() -> None:
         assert n > 0
 
     assert _of_kernel(printing).effects == _of_kernel(asserting).effects == Effects.REPORTS
-
-
-def test_what_debug_mode_checks_may_report() -> None:
-    def kernel(out: oa.Array[i32], n: i32) -> None:
-        out[n] = 1
-
-    assert _of_kernel(kernel).effects == Effects.NOTHING
-    assert _of_kernel(kernel, debug=True).effects == Effects.REPORTS
 
 
 def test_waiting() -> None:

@@ -24,7 +24,6 @@ from sharedoa.ir.core import (
     Region,
     Value,
 )
-from sharedoa.ir.parse import ParseError, parse_program
 from sharedoa.ir.text import NOWHERE, Named, program_text, type_names
 from sharedoa.model.run_form import RunForm
 from sharedoa.model.scalars import SCALARS, weak_float, weak_int
@@ -41,6 +40,7 @@ from ..differential.effort import examples
 from ..differential.programs import Size
 from ..modes import half_of
 from .equality import assert_equal
+from .parse import ParseError, parse_program
 from .programs import app_kernels, job, program_of, random_program, run_all
 
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from sharedoa.errors import InternalError
 from sharedoa.ir import Operation, Program, Value
-from sharedoa.ir.parse import parse_program
 from sharedoa.ir.text import NOWHERE
 from sharedoa.ir.verify import verify
 from sharedoa.model.scalars import f32
@@ -16,6 +15,7 @@ from sharedoa.model.scalars import f32
 from ..differential.effort import examples
 from ..differential.programs import Size
 from .filetest_types import NAMES
+from .parse import parse_program
 from .programs import app_kernels, job, program_of, random_program, run_all
 
 #: Around the operations of a case.

@@ -1,4 +1,4 @@
-"""Reads programs from their text (``text`` says what it looks like)."""
+"""Reads programs from their text (``sharedoa.ir.text`` says what it looks like)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar, Union
 
 from dispatch.dataclass import dataclass, field
-
-from ..errors import SharedOAError
-from ..model.classes import ClassType
-from ..model.constant_table import ConstantTable
-from ..model.run_form import RunForm
-from ..model.types import ArrayType, InlineType, ListType, ReferenceType, TupleType
-from .core import (
+from sharedoa.errors import SharedOAError
+from sharedoa.ir.core import (
     Candidate,
     Function,
     Lane,
@@ -27,7 +22,11 @@ from .core import (
     Region,
     Value,
 )
-from .text import NOWHERE, PLAIN_TYPES, Named
+from sharedoa.ir.text import NOWHERE, PLAIN_TYPES, Named
+from sharedoa.model.classes import ClassType
+from sharedoa.model.constant_table import ConstantTable
+from sharedoa.model.run_form import RunForm
+from sharedoa.model.types import ArrayType, InlineType, ListType, ReferenceType, TupleType
 
 T = TypeVar("T")
 
@@ -248,7 +247,7 @@ class _Parser:
                 shape = [self._after(",", self._integer)]
                 while self._next.text == ",":
                     shape.append(self._after(",", self._integer))
-                made = lambda element: InlineType(element, tuple(shape))  # noqa: E731
+                made = lambda element: InlineType(element, tuple(shape))
             self._expect("]")
             return made(element)
         if token.text in PLAIN_TYPES:
