@@ -174,7 +174,8 @@ def test_what_a_function_asks_that_was_taken_before_is_its_own(module: ModuleTyp
 
 def test_a_way_back_that_was_given_since(module: ModuleType) -> None:
     text(module, "squares")
-    assert translate_kernel(module.squares_again).ir.functions["func.square"].gradient is None
+    before = translate_kernel(module.squares_again)
+    assert before.ir.functions["func.square"].gradient is None
 
     @oa.custom_gradient(module.square)
     def back(x: oa.f32, adjoint: oa.f32) -> oa.f32:
@@ -182,6 +183,7 @@ def test_a_way_back_that_was_given_since(module: ModuleType) -> None:
 
     program = translate_kernel(module.squares_again).ir
     assert program.functions["func.square"].gradient == "func.back"
+    assert not before.current()
 
 
 def test_what_became_of_class_methods_goes_with_the_class_that_they_are_for(

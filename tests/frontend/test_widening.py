@@ -93,6 +93,11 @@ def test_what_is_declared_or_converted_keeps_its_type(tmp_path: Path) -> None:
     assert found == {"n": "i32", "m": "i32"}
 
 
+def test_what_is_declared_without_a_sign_takes_any_int(tmp_path: Path) -> None:
+    body = "n: u64 = b[0]\nn = 3 - len(b)"
+    assert variable_types(kernel_from(tmp_path, "b: oa.Array[u64]", body)) == {"n": "u64"}
+
+
 def test_counts_fit_numbers_of_64_bits_without_a_sign(tmp_path: Path) -> None:
     found = variable_types(kernel_from(tmp_path, "b: oa.Array[u64]", "n = b[0]\nn = len(b)"))
     assert found == {"n": "u64"}

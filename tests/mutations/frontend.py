@@ -59,6 +59,13 @@ MUTATIONS = (
         ("tests/frontend/test_widening.py::test_what_no_type_holds_is_refused",),
     ),
     Mutation(
+        "declared variables are widened", _CONTEXT,
+        "if not is_declared and may_wrap(", "if may_wrap(",
+        "n: u64 = b[0] and then n = k is refused",
+        ("tests/frontend/test_widening.py"
+         "::test_what_is_declared_without_a_sign_takes_any_int",),
+    ),
+    Mutation(
         "items of tuples have as few bits as some of their values", _CONTEXT,
         "return any(may_wrap(a, b, False)", "return False and any(may_wrap(a, b, False)",
         "an item of a variable tuple wraps in silence",
@@ -288,6 +295,12 @@ MUTATIONS = (
         "            self.dependencies += known.dependencies\n", "",
         "a kernel keeps the constants of functions that another kernel called before",
         (f"{_KEPT_TEST}::test_names_are_looked_up_again",),
+    ),
+    Mutation(
+        "which way back a function has is a fact", "sharedoa/frontend/program.py",
+        "append(GradientDependency(function, function.gradient))", "extend(())",
+        "kernels that were compiled before do not take the way back that a function was given",
+        (f"{_KEPT_TEST}::test_a_way_back_that_was_given_since",),
     ),
     Mutation(
         "what a kept translation asked is its own", "sharedoa/frontend/program.py",
