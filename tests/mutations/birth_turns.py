@@ -139,7 +139,7 @@ MUTATIONS = (
     ),
     Mutation(
         "who makes no objects needs room for some",
-        "sharedoa/runtime/population_sequence.py",
+        "sharedoa/runtime/surroundings.py",
         "            if most:\n",
         "            if most >= 0:\n",
         "each run of a captured step looks at the heap",

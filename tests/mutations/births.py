@@ -477,7 +477,8 @@ MUTATIONS = (
         _SEQUENCES,
     ),
     Mutation(
-        "a list of who lives is kept though the launch ended some", _SEQUENCE,
+        "a list of who lives is kept though the launch ended some",
+        "sharedoa/runtime/surroundings.py",
         "self._listed = {key for key in self._listed if changed.isdisjoint(key)}", "pass",
         "methods are called on objects that are gone",
         _SEQUENCES,
