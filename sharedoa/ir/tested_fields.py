@@ -51,6 +51,8 @@ class Tests:
         candidates: Callable[[Operation], Iterable[str]],
     ) -> None:
         self._functions, self._candidates = functions, candidates
+        #: What answers say: methods that call each other have very many ways through them.
+        self._known: dict[tuple[Value, bool], set[tuple[Value, Tested]]] = {}
 
     def operations(self, function: Function, passed: Passed) -> Iterator[tuple[Operation, Passed]]:
         """The operations of a function in their order, each with what objects have passed that come
@@ -83,8 +85,16 @@ class Tests:
 
     def _implied(self, test: Value, answer: bool, depth: int) -> set[tuple[Value, Tested]]:
         """What it says of which objects that a test has this answer."""
+        if not depth:
+            return set()
+        if (test, answer) not in self._known:
+            self._known[test, answer] = set()  # as long as nobody knows: it may call itself
+            self._known[test, answer] = self._implied_anew(test, answer, depth)
+        return self._known[test, answer]
+
+    def _implied_anew(self, test: Value, answer: bool, depth: int) -> set[tuple[Value, Tested]]:
         made = test.source
-        if made is None or not depth:
+        if made is None:
             return set()
         if made.kind == "unary" and made["operator"] == "not":
             return self._implied(made.operands[0], not answer, depth - 1)

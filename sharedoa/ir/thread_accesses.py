@@ -9,7 +9,8 @@ does. It is asked with ``summary``'s words, and goes through functions for what 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterator
 from typing import Literal, NamedTuple
 
 from dispatch.dataclass import dataclass, field
@@ -105,6 +106,9 @@ _NUMBER = _Given("number")
 _UNKNOWN, _MAYBE_CONSTANT = _Given("unknown"), _Given("unknown", None, True)
 _DECIDING = ("if", "switch", "condition", "select")
 _ORDERS = ("lt", "le", "gt", "ge")
+_MOST_TESTED = 8
+"""How many different tests are told apart of what is otherwise the same: methods that test
+something and call others meet as many as there are ways through them."""
 _INDEX_BYTES = 4
 """Threads along an axis are numbered in 31 bits."""
 
@@ -154,6 +158,8 @@ class _Walk:
         self._tests = Tests(program.functions, self.candidates)
         #: Whether what a function returns may be a constant, by what it is given.
         self._seen: dict[tuple[str, tuple[_Given, ...]], bool] = {}
+        #: With which tests functions and accesses were met that are otherwise the same.
+        self._met: defaultdict[Hashable, set[Hashable]] = defaultdict(set)
         self._open: list[str] = []
 
     def function(self, function: Function, given: tuple[_Given, ...]) -> bool:
@@ -162,6 +168,9 @@ class _Walk:
             # A circle: what it is given the next time may be anything.
             given = tuple(_MAYBE_CONSTANT for _ in given)
             self._note_effect(Effects.LINGERS, function.location)
+        plain = tuple(each._replace(tested=NOTHING) for each in given)
+        if not self._tells_apart((function.symbol, plain), given):
+            given = plain
         key = function.symbol, given
         if key in self._seen:
             return self._seen[key]
@@ -177,6 +186,13 @@ class _Walk:
         self._open.pop()
         self._seen[key] = returns
         return returns
+
+    def _tells_apart(self, plain: Hashable, tested: Hashable) -> bool:
+        """Whether something that has been met with such tests is another one than without."""
+        met = self._met[plain]
+        if len(met) < _MOST_TESTED:
+            met.add(tested)
+        return tested in met
 
     def candidates(self, call: Operation) -> Iterator[str]:
         """The functions that a call may run."""
@@ -242,7 +258,9 @@ class _Walk:
         at: Location,
     ) -> None:
         for how in ways:
-            self._found.accesses.setdefault(ThreadAccess(how, role, reach, is_exact, tested), at)
+            plain = how, role, reach, is_exact
+            known = tested if self._tells_apart(plain, tested) else NOTHING
+            self._found.accesses.setdefault(ThreadAccess(*plain, known), at)
 
     def _note_effect(self, effect: Effects, at: Location) -> None:
         self._found.effects.setdefault(effect, at)

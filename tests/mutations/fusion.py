@@ -433,4 +433,16 @@ MUTATIONS = (
         "launches that change what a method does stay alone, though tests tell the objects apart",
         (f"{_EXCLUDE}::test_which_are_one",),
     ),
+    Mutation(
+        "ways through tests and methods", _ACCESSES,
+        "if len(met) < _MOST_TESTED:", "if True:",
+        "ten methods of which each tests something and calls the next one take minutes",
+        ("tests/ir/test_tested_fields.py",),
+    ),
+    Mutation(
+        "tests that call themselves", _TESTED,
+        "if (test, answer) not in self._known:", "if True:",
+        "three classes of rules that ask other rules take minutes",
+        ("tests/ir/test_tested_fields.py",),
+    ),
 )  # fmt: skip
