@@ -38,8 +38,14 @@ def way_of(
 ) -> tuple[Hashable, ...]:
     """Equal for what is computed in the same way of the same. Zeros with a sign and without are
     equal, but not the same."""
-    told = [(n, repr(v) if isinstance(v, float) else v) for n, v in sorted(attributes.items())]
+    told = [(name, _told(value)) for name, value in sorted(attributes.items())]
     return (kind, *types, *operands, *told)
+
+
+def _told(value: Any) -> Hashable:
+    if isinstance(value, float):
+        return repr(value)
+    return tuple(value) if isinstance(value, list) else value  # the classes of a type test
 
 
 def make(

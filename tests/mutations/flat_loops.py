@@ -121,7 +121,13 @@ MUTATIONS = (
     ),
     Mutation(
         "zeros of both signs in straight code", "sharedoa/ir/rewrite.py",
-        "(n, repr(v) if isinstance(v, float) else v)", "(n, v)",
+        "        return repr(value)\n", "        return value\n",
         "-0.0 in a loop is the 0.0 that stands before it", (_WHICH,),
+    ),
+    Mutation(
+        "type tests in what threads ask first", "sharedoa/ir/rewrite.py",
+        "return tuple(value) if isinstance(value, list) else value", "return value",
+        "kernels that begin with isinstance are refused as a fault of ours",
+        ("tests/runtime/test_array_classes.py::test_reading_takes_arrays_of_subclasses",),
     ),
 )  # fmt: skip
