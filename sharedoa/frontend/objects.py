@@ -117,7 +117,7 @@ def _initialised(
 def _constructor(program: ProgramBuilder, cls: ClassType, initialiser: Method) -> str:
     """The symbol of a function that runs ``__init__`` of ``cls`` on its last argument, unless that
     is null, as there was no room, and returns it."""
-    symbol = f"{cls.name}.{cls.type_index}.made"
+    symbol = f"{cls.name}.{cls.type_index}.__init__.made"  # which no method is called
     if symbol in program.functions:
         return symbol
     run = program.require_method(initialiser)

@@ -303,6 +303,13 @@ MUTATIONS = (
         (f"{_KEPT_TEST}::test_a_way_back_that_was_given_since",),
     ),
     Mutation(
+        "what makes objects is named as no method", "sharedoa/frontend/objects.py",
+        ".__init__.made", ".made",
+        "a class with __init__ and a method made does not compile",
+        ("tests/runtime/test_initialisers.py"
+         "::test_a_method_that_is_called_as_the_compiler_might_call_its_own",),
+    ),
+    Mutation(
         "what a kept translation asked is its own", "sharedoa/frontend/program.py",
         "tuple(self.asked)", "self.asked",
         "kernels rest on what they do not call, and are refused for it",

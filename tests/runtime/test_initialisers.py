@@ -126,6 +126,26 @@ def test_keywords_are_evaluated_as_they_stand(heap: oa.Heap) -> None:
     assert (int(out[0].wool), int(out[0].id)) == (2, 1002)
 
 
+class Named(oa.Object):
+    x: i32
+
+    def __init__(self, x: i32) -> None:
+        self.x = x
+
+    def made(self) -> i32:
+        return self.x * 10
+
+
+def test_a_method_that_is_called_as_the_compiler_might_call_its_own(heap: oa.Heap) -> None:
+    @oa.kernel
+    def named(out: oa.Array[i32]) -> None:
+        out[0] = Named(3).made()
+
+    out = oa.zeros(1, i32)
+    named[1](out)
+    assert out[0] == 30
+
+
 @pytest.mark.parametrize("backend", ["python", "cpu"])
 def test_what_has_no_room_does_not_begin(backend: str) -> None:
     @oa.kernel
