@@ -160,6 +160,6 @@ def type_test(
         )
     if known.is_subclass_of(cls):
         return truth(context, value, node)
-    matching = [c for c in cls.concrete() if c.is_subclass_of(known)]
+    matching = tuple(c for c in cls.concrete() if c.is_subclass_of(known))
     context.program.depend_on_subclasses(cls)
     return tree.TypeTest(boolean, location, value, cls, matching)

@@ -279,7 +279,7 @@ def _constant_of_objects(
     made_of, parts = unify(context, parts, node, name)
     found = parts[-1]
     for part, (_, classes) in zip(parts[:-1], by_value.values(), strict=False):
-        test = tree.TypeTest(boolean, location, one, cls, classes)
+        test = tree.TypeTest(boolean, location, one, cls, tuple(classes))
         found = tree.Conditional(made_of, location, test, part, found)
     # A test would take null for an object of the last classes.
     return held.then(tree.Sequence(made_of, location, [tree.Require(location, one)], found))

@@ -272,7 +272,7 @@ class TypeTest(Expression):
 
     value: Expression
     cls: ClassType
-    matching: list[ClassType]
+    matching: tuple[ClassType, ...]
 
 
 @dataclass(eq=False)

@@ -103,5 +103,5 @@ def type_test_program(shapes: Shapes, cls: ClassType) -> tree.Program:
     receivers = array("receivers", ReferenceType(shapes.shape))
     out = array("out", weak_int)
     value = load(element(use(receivers)))
-    test = tree.TypeTest(boolean, at(3), value, cls, cls.concrete())
+    test = tree.TypeTest(boolean, at(3), value, cls, tuple(cls.concrete()))
     return program([receivers, out], [store(element(use(out)), convert(weak_int, test))])

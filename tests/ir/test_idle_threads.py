@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+import sharedoa as oa
+from sharedoa import i32
 from sharedoa.ir.pipeline import PIPELINE
 
-from .kernels import BEGIN, CLASSES, Cell, kernel_of, outcome
+from .kernels import BEGIN, CLASSES, Cell, Odd, kernel_of, outcome
 from .programs import job, program_of, run_all
 
 ASKED = {
@@ -48,3 +50,22 @@ def test_who_is_asked(tmp_path: Path, name: str) -> None:
     kinds = [function.kind for function in program.functions.values()]
     assert kinds.count("question") == (2 if name in ASKED else 0)
     assert [outcome(program, seed, 1, [Cell])[0] for seed in range(12)] == expected
+
+
+@oa.kernel
+def mark(cells: oa.Array[Cell], out: oa.Array[i32]) -> None:
+    t = oa.grid(1)
+    d = cells[t]
+    if d.f > 1:
+        if isinstance(d, Odd):
+            out[t] += 1
+            d.f = 0
+
+
+def test_who_asks_what_an_object_is() -> None:
+    """Of which classes that may be is part of what tells the question from others."""
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        cells = oa.concat(oa.new(Cell, 4, f=range(4)), oa.new(Odd, 4, f=range(4)))
+        out = oa.zeros(8, i32)
+        mark[8](cells, out)
+        assert out.numpy().tolist() == [0] * 6 + [1, 1]

@@ -91,6 +91,13 @@ MUTATIONS = (
         ("tests/runtime/test_random_numbers.py",),
     ),
     Mutation(
+        "the classes that isinstance knows are a list", "sharedoa/frontend/conditions.py",
+        "matching = tuple(c for c in cls.concrete() if c.is_subclass_of(known))",
+        "matching = [c for c in cls.concrete() if c.is_subclass_of(known)]",
+        "a kernel with isinstance within an if is not compiled: unhashable type",
+        ("tests/ir/test_idle_threads.py::test_who_asks_what_an_object_is",),
+    ),
+    Mutation(
         "types of the round before stay", _CONTEXT,
         "if joined is None and name not in self._renewed:", "if False:",
         "m = s + b[k] is refused where b is of i16, and s is 0 and then an i32",
