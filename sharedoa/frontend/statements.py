@@ -348,7 +348,9 @@ def _for_range(context: Context, node: ast.For) -> list[tree.Statement]:
     name = node.target.id
     (start, stop, step), before = counted(context, node.iter)
     location = context.locate(node)
-    counts_up = isinstance(step, tree.Constant) and step.value > 0
+    counts_up = isinstance(step, tree.GridSize) or (
+        isinstance(step, tree.Constant) and step.value > 0
+    )
     nonnegative = counts_up and is_nonnegative(context, start)
 
     def begin() -> list[tree.Statement]:

@@ -225,3 +225,14 @@ def stride(found: oa.Array[i32]) -> None:
 
 def test_steps_that_have_names_need_no_test() -> None:
     assert "assert" not in program_text(translate_kernel(stride.function).ir)
+
+
+@oa.kernel
+def by_all_threads(found: oa.Array[i32]) -> None:
+    for k in range(oa.grid(1), len(found), oa.gridsize(1)):
+        found[k] += 1
+
+
+def test_indices_by_steps_of_all_threads_are_not_negative() -> None:
+    text = program_text(translate_kernel(by_all_threads.function).ir)
+    assert "may_be_negative = false" in text and "may_be_negative = true" not in text

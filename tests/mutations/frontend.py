@@ -124,6 +124,13 @@ MUTATIONS = (
         ("tests/frontend/test_iteration.py::test_a_step_of_0_fails_as_in_cpython",),
     ),
     Mutation(
+        "all threads may be less than none", "sharedoa/frontend/statements.py",
+        "isinstance(step, tree.GridSize) or (", "(",
+        "each access of for k in range(grid(1), n, gridsize(1)) tests whether k is negative",
+        ("tests/frontend/test_iteration.py"
+         "::test_indices_by_steps_of_all_threads_are_not_negative",),
+    ),
+    Mutation(
         "steps that are no 0 are tested", "sharedoa/frontend/to_ir.py",
         "    if _is_no_zero(test):\n", "    if False:\n",
         "launches of for k in range(grid(1), n, stride) do not become one, as they may report",
