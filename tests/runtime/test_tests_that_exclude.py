@@ -267,6 +267,14 @@ def fill(cells: oa.Array[Cell], agents: oa.Array[Agent]) -> None:
 
 
 @oa.kernel
+def ones_of_own(cells: oa.Array[Cell]) -> None:
+    """Without a method: on a GPU, whose code is for all classes, one of Odd could answer."""
+    agent = cells[oa.grid(1)].agent
+    if agent is not None and agent.kind == 1:
+        agent.act(5)
+
+
+@oa.kernel
 def zeros_of_own(cells: oa.Array[Cell]) -> None:
     agent = cells[oa.grid(1)].agent
     if agent is None:
@@ -286,7 +294,7 @@ def test_as_many_cells_as_fill_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
             agents.kind, agents.mood = np.arange(count) % 3, np.arange(count) % 5
             fill[count](cells, agents)
             with oa.capture() as step:
-                ones[count](cells)
+                ones_of_own[count](cells)
                 zeros_of_own[count](cells)
             step.run(100)
             found.append(_state(agents))
