@@ -60,7 +60,8 @@ gc.set_threshold(1_000_000, 50, 100)
 collection.MANY = sys.maxsize
 
 _WORKING = {backend.name: backend for backend in available()}
-if _WORKING["cuda"].ok and "PYTEST_XDIST_WORKER" in os.environ:
+_SHARES_A_GPU = _WORKING["cuda"].ok and "PYTEST_XDIST_WORKER" in os.environ
+if _SHARES_A_GPU:
     card_memory.share(cuda_device(0))
 
 
@@ -90,6 +91,8 @@ def own_settings(monkeypatch: pytest.MonkeyPatch, session_folder: Path) -> Itera
         monkeypatch.delenv(knob.variable, raising=False)
     with knobs.scope(cache_dir=session_folder, backend="cpu"):
         yield
+    if _SHARES_A_GPU:
+        card_memory.give_back(cuda_device(0))
 
 
 @pytest.fixture(autouse=True, scope="module")

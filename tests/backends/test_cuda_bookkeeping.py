@@ -280,6 +280,22 @@ def test_processes_of_tests_that_share_a_card_take_less_each(driver):
     assert driver.limits["MALLOC_HEAP_SIZE"] == card_memory.MALLOC_HEAP
 
 
+def test_what_a_test_leaves_in_a_cycle_does_not_wait_for_a_collection(driver):
+    class Heap:
+        def __init__(self, size: int) -> None:
+            context.reserve_managed(size)
+            self.itself = self
+            weakref.finalize(self, context.release_managed, size)
+
+    context = CudaDevice()
+    Heap(GIB)
+    card_memory.give_back(context)
+    assert context.managed_bytes == GIB
+    Heap(2 * GIB)
+    card_memory.give_back(context)
+    assert context.managed_bytes == 0
+
+
 def test_managed_memory_is_never_more_than_the_card(driver):
     context = CudaDevice()
     context.reserve_managed(5 * GIB)
