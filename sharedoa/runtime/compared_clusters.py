@@ -42,6 +42,9 @@ _LEAST = 4
 """How many of each other kind there are to be, unless there are ..."""
 _MOST = 16
 """... so many times ``_SAMPLES`` launches of one kind: some are launched once and never again."""
+_MOST_LAUNCHES = 2048
+"""Launches of any kind after which a turn ends: where each is for another number of threads there
+are never enough of one kind, and more and more kinds."""
 _MOST_UNDER_WAY = 40
 _ATTEMPTS = 3
 """Comparisons of clusters until the last one decides."""
@@ -86,7 +89,7 @@ class Comparison:
         self._begin()
 
     def _begin(self) -> None:
-        self._turn = 0
+        self._turn = self._launches = 0
         #: At the end of a turn: makes code ready for the next one.
         self._task: background.Task | None = None
         self._kinds: dict[tuple[int, Hashable], _Kind] = {}
@@ -123,6 +126,7 @@ class Comparison:
             known, turn = self._kinds.setdefault((owner, form), _Kind()), self._turn
             self._latest[owner] = known
             known.started[turn] += 1
+            self._launches += 1
             is_timed = (
                 known.started[turn] > _WARM_UP
                 and known.timed[turn] < _SAMPLES
@@ -147,6 +151,8 @@ class Comparison:
         return False
 
     def _is_enough(self) -> bool:
+        if self._launches >= _MOST_LAUNCHES:
+            return True
         kinds = [each for each in self._latest.values() if each.started[self._turn]]
         timed = [len(each.seconds[self._turn]) for each in kinds]
         most = max(each.started[self._turn] for each in kinds)
@@ -172,7 +178,7 @@ class Comparison:
                 return False
         else:
             with self._lock:
-                self._turn, self._task = self._turn + 1, None
+                self._turn, self._launches, self._task = self._turn + 1, 0, None
                 self._under_way.clear()
             kept = self._sides[self._turn % 2]
         if not are_possible(heap, kept):

@@ -220,4 +220,12 @@ MUTATIONS = (
         "one class gains and another loses, and both keep what they have",
         (f"{_CLOCK}::test_one_class_after_another",),
     ),
+    Mutation(
+        "comparisons of launches that are all different",
+        _COMPARED,
+        "if self._launches >= _MOST_LAUNCHES:",
+        "if False:",
+        "clusters are compared for ever, with more and more kinds of launches",
+        (f"{_CLOCK}::test_launches_that_are_all_different_are_compared_no_longer",),
+    ),
 )

@@ -237,6 +237,24 @@ def test_what_cannot_be_timed_is_as_threads_say(heap: oa.Heap, clock: Clock) -> 
     assert heap.layout.clusters.of(CELL) == (FOUR,)
 
 
+def test_launches_that_are_all_different_are_compared_no_longer(
+    heap: oa.Heap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is of another number of threads, so that there are never enough of one kind."""
+    monkeypatch.setattr(compared_clusters, "_MOST_LAUNCHES", 3)
+    cells, out = fill(heap)
+    age[COUNT](cells, 1.0)
+    some = cells[SOME]
+    was_compared = False
+    for number in range(90):  # wanted, and then whether none are quicker
+        gather[COUNT + number](some, out)
+        was_compared |= compared_clusters.of(heap) is not None
+        assert background.wait()
+    assert was_compared
+    assert compared_clusters.of(heap) is None
+    assert heap.layout.clusters.of(CELL) == (FOUR,)
+
+
 def test_launches_of_other_threads_are_not_compared(heap: oa.Heap, clock: Clock) -> None:
     """With clusters there are others, which take longer for that: nobody knows which is slower."""
     cells, out = fill(heap)
