@@ -285,6 +285,14 @@ def may_wrap(value: tree.Expression, type: Type, nonnegative: bool) -> bool:
     is_own = value.type == weak_int and not isinstance(value, tree.Constant)
     if not is_own or not isinstance(type, ScalarType) or not type.is_integer:
         return False
+    if isinstance(value, tree.Conditional):
+        low, high = type.range
+        return any(
+            not low <= each.value <= high  # nobody refuses it there
+            if isinstance(each, tree.Constant)
+            else may_wrap(each, type, nonnegative)
+            for each in (value.then, value.otherwise)
+        )
     return type.bits < weak_int.bits or (type == u64 and not nonnegative)
 
 

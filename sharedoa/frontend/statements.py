@@ -86,8 +86,8 @@ def _assign(context: Context, node: ast.Assign) -> list[tree.Statement]:
     if is_tile(context, node):
         return declare_tile(context, node)
     value = expression(context, node.value)
-    if len(node.targets) == 1:
-        return assign_to(context, node.targets[0], value, node)
+    if len(node.targets) == 1 or _is_pure(value):
+        return [made for target in node.targets for made in assign_to(context, target, value, node)]
     variable = context.temporary(value.type)
     value = as_variable(context, value, node)
     made: list[tree.Statement] = [tree.Assign(context.locate(node), variable, value)]
@@ -161,8 +161,15 @@ def _unpack_vector(
 
 
 def _known_sign(context: Context, item: tree.Expression, local: tree.Local) -> tree.Expression:
-    # Pure items need no temporary, and x, y = oa.grid(2) stays known to be nonnegative.
-    return item if isinstance(item, (tree.ThreadIndex, tree.GridSize, tree.Constant)) else local
+    # x, y = oa.grid(2) stays known to be nonnegative.
+    return item if _is_pure(item) else local
+
+
+def _is_pure(value: tree.Expression) -> bool:
+    """Needs no temporary: a constant in one would be an int of any size, and widen variables."""
+    if isinstance(value, tree.MakeTuple):
+        return all(map(_is_pure, value.items))
+    return isinstance(value, (tree.ThreadIndex, tree.GridSize, tree.Constant))
 
 
 def place_of(context: Context, target: ast.expr) -> tree.Place:

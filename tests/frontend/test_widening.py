@@ -27,6 +27,7 @@ _HOLDERS = {
     "a parameter": "r = p\nif c: p = k\nif c: r = p",
     "a parameter of a loop": "if c:\n    for p in range(k, k + 2): pass\nr = p",
     "a conditional": "r = k if c else b",
+    "a conditional of constants": "r = b\nif c: r = 7 if d else -70000",
     "nested conditionals": "r = (b if c else k) if d else b",
     "a conditional and its variable": "r = b\nif d: r = (k if c else b)",
     "and, or": "r = (k if c else 0) or b",
@@ -82,9 +83,10 @@ def test_as_in_cpython(tmp_path: Path, name: str) -> None:
 
 
 def test_constants_take_the_other_type(tmp_path: Path) -> None:
-    body = "n = -1\nn = b[0]\nm = b[0] if n > 0 else 5\nx = 0.5\nx = a[0]"
+    body = "n = -1\nn = b[0]\nm = b[0] if n > 0 else 5\nx = 0.5\nx = a[0]\n"
+    body += "p = q = 0\nq = b[0]\ns = 1 if n else (3 if m else -1)\ns = b[0]"
     found = variable_types(kernel_from(tmp_path, "a: oa.Array[f32], b: oa.Array[i32]", body))
-    assert found == {"n": "i32", "m": "i32", "x": "f32"}
+    assert found == {"n": "i32", "m": "i32", "x": "f32", "p": "int", "q": "i32", "s": "i32"}
 
 
 def test_what_is_declared_or_converted_keeps_its_type(tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ SHARED = {
         "s = c\nfor k in range(n): s = min(s, a[k], n)\nout[0] = s", ["k: a[], n -> min s"]),
     # Assigned to, but another value each time.
     "its own number assigned": ("s = 0\nfor k in range(n):\n  k = k + c\n  s += a[k]" + _SUM,
-        [": a, c -> add s"]),
+        ["k: a, c -> add s"]),
     "its number counts an inner loop": (
         "s = 0\nfor k in range(n):\n  for k in range(3): s += a[k]" + _SUM, ["k: a[] -> add s"]),
     "a local of the method": ("for k in range(n): edges[k].put_more(c)", ["k: c, edges[]"]),

@@ -59,6 +59,18 @@ MUTATIONS = (
         ("tests/frontend/test_widening.py::test_what_no_type_holds_is_refused",),
     ),
     Mutation(
+        "a constant of two variables is any int", "sharedoa/frontend/statements.py",
+        " or _is_pure(value):", ":",
+        "`s = t = 0` before loops over numbers of 32 bits makes sums of 64, which no threads share",
+        ("tests/frontend/test_widening.py::test_constants_take_the_other_type",),
+    ),
+    Mutation(
+        "constants in a conditional fit every type", _CONTEXT,
+        "not low <= each.value <= high", "False",
+        "70000 in one case and a number of 16 bits in another wraps",
+        ("tests/frontend/test_widening.py::test_as_in_cpython",),
+    ),
+    Mutation(
         "declared variables are widened", _CONTEXT,
         "if not is_declared and may_wrap(", "if may_wrap(",
         "n: u64 = b[0] and then n = k is refused",
