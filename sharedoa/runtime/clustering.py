@@ -241,7 +241,7 @@ def _look(
     threads = math.prod(geometry.threads)
     if known in looked_at or not known.is_due(objects, threads):
         return known if known.is_counted else None
-    now = Circumstances.of(runs, heap.layout, objects, threads)
+    now = Circumstances.of(runs, heap, objects, threads)
     if known.then is None:
         compared = remembered_looks.recall(program.uses(), now.in_general, Compared)
         for cls, slower in () if compared is None else compared.slower.items():
@@ -302,7 +302,7 @@ def look_amid(heap: Heap, program: Program, geometry: Geometry, arguments: Seque
     known.waits = False
     if _sample(heap, known, program, geometry, arguments):
         known.uses = program.uses()
-        known.then = Circumstances.of(runs, heap.layout, known.objects, known.threads)
+        known.then = Circumstances.of(runs, heap, known.objects, known.threads)
         launched.seen.append(known)
     launched.looks.took(begun)
 

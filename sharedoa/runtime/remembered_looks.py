@@ -21,12 +21,12 @@ from typing import Any, TypeVar
 from dispatch.dataclass import dataclass
 
 from .. import sampling
+from ..heap.heap import Heap
 from ..ir.description import describe_program
 from ..ir.job import Uses
 from ..ir.text import Named
 from ..model.classes import ClassType
 from ..model.clusters import Groups
-from ..model.layout import Layout
 from ..sampling import Costs, Group
 from . import background, code_cache, knobs
 from .code_cache import digest_of, entry
@@ -124,24 +124,25 @@ def _groups(told: Any) -> Groups:
 @dataclass(frozen=True)
 class Circumstances:
     """What looks at one program that find the same have in common: which arguments are runs, the
-    layout but for clusters, and the numbers of objects and threads, as powers of 16: how many there
-    are when a growing population is looked at goes by the clock."""
+    layout but for clusters, the kind of processor, and the numbers of objects and threads, as
+    powers of 16: how many there are when a growing population is looked at goes by the clock."""
 
     runs: tuple[bool, ...]
     layout: tuple[object, ...]
+    processor: str
     objects: int
     threads: int
 
     @classmethod
-    def of(cls, runs: Sequence[bool], layout: Layout, objects: int, threads: int) -> Circumstances:
-        return cls(
-            tuple(runs), layout.key(())[:-1], objects.bit_length() // 4, threads.bit_length() // 4
-        )
+    def of(cls, runs: Sequence[bool], heap: Heap, objects: int, threads: int) -> Circumstances:
+        layout, processor = heap.layout.key(())[:-1], heap.backend.target.fingerprint
+        sizes = objects.bit_length() // 4, threads.bit_length() // 4
+        return cls(tuple(runs), layout, processor, *sizes)
 
     @property
     def in_general(self) -> Circumstances:
         """For any numbers of objects and threads."""
-        return Circumstances(self.runs, self.layout, -1, -1)
+        return Circumstances(self.runs, self.layout, self.processor, -1, -1)
 
 
 _Kept = TypeVar("_Kept", Look, Compared)

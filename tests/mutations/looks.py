@@ -228,4 +228,12 @@ MUTATIONS = (
         "clusters are compared for ever, with more and more kinds of launches",
         (f"{_CLOCK}::test_launches_that_are_all_different_are_compared_no_longer",),
     ),
+    Mutation(
+        "looks on another processor",
+        "sharedoa/runtime/remembered_looks.py",
+        "return cls(tuple(runs), layout, processor, *sizes)",
+        'return cls(tuple(runs), layout, "", *sizes)',
+        "clusters that were slower on one device are kept from another one",
+        (f"{_CLOCK}::test_another_processor_is_another_case",),
+    ),
 )

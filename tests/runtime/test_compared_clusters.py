@@ -335,3 +335,12 @@ def test_objects_that_steps_have_made_change_too() -> None:
         marks = oa.all(Mark)
         assert sorted(marks.right) == sorted([*range(40), *range(1, 41), *range(1, 41)])
         assert sorted(marks.left) == [0.0] * 120
+
+
+def test_another_processor_is_another_case(heap: oa.Heap, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is slower there may be quicker here."""
+    here = remembered_looks.Circumstances.of((), heap, 1, 1)
+    monkeypatch.setattr(type(heap.backend.target), "fingerprint", "another one")
+    there = remembered_looks.Circumstances.of((), heap, 1, 1)
+    assert here != there
+    assert here.in_general != there.in_general
