@@ -88,7 +88,7 @@ def modes_and_layouts(part: int) -> list[Any]:
 def rotated(*axes: Iterable[Any], each: int = 1) -> list[Any]:
     """Parameters: the product of the axes. Each value of the first is met with ``each``
     combinations of the others, which take turns; the rest is marked slow. Values may be
-    ``pytest.param`` of one value, whose marks stay."""
+    ``pytest.param`` of one value, whose marks and name stay."""
     first, *others = ([parameter(value) for value in axis] for axis in axes)
     rest = list(itertools.product(*others))
     found = []
@@ -98,7 +98,8 @@ def rotated(*axes: Iterable[Any], each: int = 1) -> list[Any]:
             marks = [*one.marks, *(mark for other in more for mark in other.marks)]
             marks += [] if is_quick else [pytest.mark.slow]
             values = [each.values[0] for each in (one, *more)]
-            name = "-".join(map(name_of, values))
+            name = "-".join(each.id or name_of(each.values[0]) for each in (one, *more))
+            assert " at 0x" not in name, f"{name} differs from process to process: give it an id"
             found.append(pytest.param(*values, marks=marks, id=name))
     return found
 

@@ -57,7 +57,7 @@ def record(name: str = "record") -> tree.Variable:
     ("layout", "encoding"),
     rotated(
         [pytest.param(each, id=f"{each.name}-header{each.header.size}") for each in LAYOUTS],
-        [PlainReference(), TaggedReference()],
+        [pytest.param(PlainReference(), id="plain"), pytest.param(TaggedReference(), id="tagged")],
     ),
 )
 def test_every_field_lies_where_the_layout_says(
