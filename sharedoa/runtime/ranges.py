@@ -72,7 +72,7 @@ def _graph(backend: GpuBackend, graph: GpuGraph, *_: Any) -> str:
     return f"graph: {', '.join(graph.symbols)}"
 
 
-def _compilation(job: Job) -> str:
+def _compilation(job: Job, *_: object) -> str:
     return f"compile {job.name}"
 
 
