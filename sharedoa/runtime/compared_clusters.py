@@ -154,6 +154,8 @@ class Comparison:
         if self._launches >= _MOST_LAUNCHES:
             return True
         kinds = [each for each in self._latest.values() if each.started[self._turn]]
+        if not kinds:  # another thread has begun anew meanwhile
+            return False
         timed = [len(each.seconds[self._turn]) for each in kinds]
         most = max(each.started[self._turn] for each in kinds)
         return max(timed) >= _SAMPLES and (min(timed) >= _LEAST or most >= _MOST * _SAMPLES)

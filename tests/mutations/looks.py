@@ -229,6 +229,14 @@ MUTATIONS = (
         (f"{_CLOCK}::test_launches_that_are_all_different_are_compared_no_longer",),
     ),
     Mutation(
+        "attempts begin amid no launch",
+        _COMPARED,
+        "if not kinds:",
+        "if False:",
+        "a launch fails with a ValueError of ours, as another thread has begun the next attempt",
+        (f"{_CLOCK}::test_a_launch_during_which_another_attempt_begins",),
+    ),
+    Mutation(
         "looks on another processor",
         "sharedoa/runtime/remembered_looks.py",
         "return cls(tuple(runs), layout, processor, *sizes)",

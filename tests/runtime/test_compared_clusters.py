@@ -15,6 +15,7 @@ import sharedoa as oa
 from sharedoa import f32
 from sharedoa.heap.heap import Heap
 from sharedoa.model.clusters import Clusters, Groups
+from sharedoa.model.layout import Layout
 from sharedoa.runtime import background, clustering, compared_clusters, knobs, remembered_looks
 from tests.codegen.interpreted import InterpretedGpu
 
@@ -253,6 +254,23 @@ def test_launches_that_are_all_different_are_compared_no_longer(
     assert was_compared
     assert compared_clusters.of(heap) is None
     assert heap.layout.clusters.of(CELL) == (FOUR,)
+
+
+def test_a_launch_during_which_another_attempt_begins(heap: oa.Heap) -> None:
+    """Another thread's launches may end an attempt while one of this thread is under way."""
+    started = []
+
+    def submit(layout: Layout) -> background.Task:
+        raise AssertionError("no turn has ended")
+
+    comparison = compared_clusters.Comparison(heap, NONE, True, submit)
+
+    def start() -> None:
+        started.append(1)
+        comparison._begin()
+
+    assert not comparison.run(0, "form", start)
+    assert started == [1]
 
 
 def test_launches_of_other_threads_are_not_compared(heap: oa.Heap, clock: Clock) -> None:
