@@ -231,7 +231,7 @@ def _look(
 ) -> Launched | None:
     """Count a launch, and look at it if it is time to and none that is alike is among
     ``looked_at``, where it is noted with whether there was anything to see."""
-    objects = max((count(heap, family) for family in program.uses().families), default=0)
+    objects = _most_objects(heap, program)
     if objects < FEWEST_OBJECTS:
         return None
     runs = _runs_of(arguments)
@@ -265,6 +265,11 @@ def _look(
     return known if known.is_counted else None
 
 
+def _most_objects(heap: Heap, program: Program) -> int:
+    """Of the largest family that the program uses."""
+    return max((count(heap, family) for family in program.uses().families), default=0)
+
+
 def _runs_of(arguments: Sequence[Any]) -> tuple[bool, ...]:
     return tuple([getattr(each, "_run", None) is not None for each in arguments])
 
@@ -283,7 +288,7 @@ def _sample(
     for cls, fields in touches.of_class.items():
         if layout.is_open_for(cls) and count(heap, cls.family) >= FEWEST_OBJECTS:
             costs[cls] = SampledCosts(layout, cls, fields)
-    objects = max((count(heap, family) for family in program.uses().families), default=0)
+    objects = _most_objects(heap, program)
     known.saw(costs, objects, math.prod(geometry.threads))
     known.seconds, known.groups_kept = perf_counter() - begun, -1
     return True
