@@ -119,7 +119,7 @@ class Launched:
     @property
     def is_counted(self) -> bool:
         """Whether a launch after others is to be looked at."""
-        return self.is_put_off or self.looked_at < LAUNCHES
+        return self.is_new or self.is_put_off or self.waits or self.looked_at < LAUNCHES
 
     @property
     def is_new(self) -> bool:
@@ -212,7 +212,7 @@ def consider(
         if seen:
             _choose_by(heap, launched.programs, seen)
             launched.looks.took(begun)
-    return found
+        return [each if each is not None and each.is_counted else None for each in found]
 
 
 def is_small(geometry: Geometry) -> bool:
@@ -240,7 +240,7 @@ def _look(
     known.launches += 1
     threads = math.prod(geometry.threads)
     if known in looked_at or not known.is_due(objects, threads):
-        return known if known.is_counted else None
+        return known
     now = Circumstances.of(runs, heap, objects, threads)
     if known.then is None:
         compared = remembered_looks.recall(program.uses(), now.in_general, Compared)
@@ -257,12 +257,12 @@ def _look(
             return known
         looked_at[known] = _sample(heap, known, program, geometry, arguments)
         if not looked_at[known]:
-            return known  # the next one may have something to do
+            return known
     else:
         known.is_put_off = True
         return known
     known.uses, known.then, looked_at[known] = program.uses(), now, True
-    return known if known.is_counted else None
+    return known
 
 
 def _most_objects(heap: Heap, program: Program) -> int:

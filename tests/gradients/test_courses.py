@@ -356,6 +356,26 @@ def _in_another_thread(work: Callable[[], object]) -> None:
     thread.join()
 
 
+def test_a_thread_that_comes_as_a_block_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it changes is not as the block has found it, and nobody has copied that yet."""
+    end = following.Following.end
+
+    def ending(*given: Any) -> None:
+        thread = threading.Thread(target=lambda: world.weights.numpy().fill(7.0))
+        thread.start()
+        thread.join()
+        end(*given)
+
+    with oa.Heap("auto", CopyingDevice(1 << 30, keeps=True), capacity="64MiB", initial_region=32):
+        world = World()
+        for _ in range(3):
+            world.block()
+        monkeypatch.setattr(following.Following, "end", ending)
+        tape = world.block()
+        with pytest.raises(oa.HeapError, match="another thread"):
+            tape.backward(world.loss)
+
+
 def test_threads_that_come_between_blocks() -> None:
     """Blocks keep what launches load from then on, so that others may change it."""
 

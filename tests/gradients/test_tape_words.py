@@ -273,17 +273,57 @@ def asks_methods(weights: oa.Array[Weight], counts: oa.Array[i32], out: oa.Array
     oa.atomic_add(out, 0, total * f64(above))
 
 
+@oa.kernel
+def asks_as_often(weights: oa.Array[Weight], counts: oa.Array[i32], out: oa.Array[f64]) -> None:
+    """The same after as many calls that are of use."""
+    i = oa.grid(1)
+    total = 1.0 + f64(i)
+    for k in range(counts[i]):
+        total = weights[k % 3].power(total, 2)
+    above = 0
+    for k in range(counts[i]):
+        if weights[k % 2].power(f64(k), 3) > 2.0:
+            above += 1
+    oa.atomic_add(out, 0, total * f64(above))
+
+
+@oa.kernel
+def asks_until(weights: oa.Array[Weight], counts: oa.Array[i32], out: oa.Array[f64]) -> None:
+    """The same where what it writes might say how often."""
+    i = oa.grid(1)
+    total = 1.0 + f64(i)
+    k = 0
+    while k < counts[i] and out[i] == 0.0:
+        total = weights[k % 3].power(total, 2)
+        k += 1
+    above = 0
+    for k in range(counts[i]):
+        if weights[k % 2].power(f64(k), 3) > 2.0:
+            above += 1
+    out[i] = total * f64(above)
+
+
 @pytest.mark.parametrize("mode", ["sharedoa", "range+switch"])
-def test_methods_that_no_way_leads_back_through(mode: str) -> None:
+@pytest.mark.parametrize(
+    ("kernel", "uses"),
+    [(asks_methods, [3, 3, 3]), (asks_as_often, [9, 7, 8]), (asks_until, [9, 7, 8])],
+    ids=["bounded", "counted", "tried"],
+)
+def test_methods_that_no_way_leads_back_through(
+    kernel: Any, uses: list[int], mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What they keep overwrites nothing of use."""
+    monkeypatch.setattr(gradients, "_FIRST_ROOM", 1)
     with oa.Heap(backend="cpu", mode=mode, capacity="64MiB"):
         weights = oa.concat(oa.new(Weight, 2, value=[0.5, 2.0]), oa.new(Twice, 1, value=0.75))
-        out, counts = oa.zeros(1, f64), oa.array(i32, [100, 7, 50])
+        out, counts = oa.zeros(3, f64), oa.array(i32, [9, 7, 8])
         with oa.tape() as tape:
-            asks_methods[3](weights, counts, out)
-        tape.backward(out)
+            kernel[3](weights, counts, out)
+            loss = out.sum()
+        tape.backward(loss)
         found = weights.grad.value.numpy()
-    factors = np.array([0.5, 2.0, math.sin(0.75)])
-    above = [sum(factors[k % 2] ** 3 * k > 2.0 for k in range(n)) for n in (100, 7, 50)]
-    product = (factors**2).prod() * (np.arange(1, 4) * above).sum()
-    slopes = np.array([1.0, 1.0, math.cos(0.75)])
-    np.testing.assert_allclose(found, 2 * product / factors * slopes, rtol=1e-12)
+    factors, slopes = np.array([0.5, 2.0, math.sin(0.75)]), np.array([1.0, 1.0, math.cos(0.75)])
+    above = [sum(factors[k % 2] ** 3 * k > 2.0 for k in range(n)) for n in (9, 7, 8)]
+    often = np.array([[len(range(k, n, 3)) for k in range(3)] for n in uses])
+    totals = np.arange(1, 4) * above * (factors ** (2 * often)).prod(axis=1)
+    np.testing.assert_allclose(found, 2 * totals @ often / factors * slopes, rtol=1e-12)

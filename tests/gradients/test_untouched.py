@@ -415,27 +415,44 @@ def test_where_a_task_changes_one_object_within_the_block(
             tape.backward(out)
 
 
-def test_where_a_thread_comes_within_the_block(expected: list[np.ndarray]) -> None:
-    """What it changes nobody has copied."""
+@oa.kernel
+def add_squares(values: oa.Array[f64], out: oa.Array[f64]) -> None:
+    i = oa.grid(1)
+    out[i] = out[i] * 1.5 + values[i] * values[i]
+
+
+def in_a_thread(call: Callable[[], Any]) -> None:
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+
+
+@pytest.mark.parametrize("launches", [True, False])
+def test_where_a_thread_comes_within_the_block(launches: bool) -> None:
+    """What it changes nobody has copied, be it by a launch or where a NumPy array of it lies."""
     with oa.Heap("auto", "cpu", capacity="64MiB", initial_region=16):
-        world = World()
+        values, out = oa.array(f64, np.arange(1.0, 5.0)), oa.zeros(4, f64)
 
-        def steps() -> None:
-            oa.all(Tree).gather()
-            thread = threading.Thread(target=lambda: world.trees.grow(0.1))
-            thread.start()
-            thread.join()
-            oa.all(Tree).gather()
+        def change() -> None:
+            if launches:
+                add_squares[4](out, values)
+            else:
+                values.numpy()[:] = 7.0
 
-        tape, loss = world.record(steps)
+        with oa.tape() as tape:
+            add_squares[4](values, out)
+            in_a_thread(change)
+            loss = out.sum()
         with pytest.raises(oa.HeapError, match="another thread"):
             tape.backward(loss)
+
+
+def test_a_way_back_in_another_thread(expected: list[np.ndarray]) -> None:
+    """As PyTorch's engine has it."""
     with oa.Heap("auto", "cpu", capacity="64MiB", initial_region=16):
         world = World()
         tape, loss = world.record()
-        there = threading.Thread(target=lambda: tape.backward(loss))  # as PyTorch's engine does
-        there.start()
-        there.join()
+        in_a_thread(lambda: tape.backward(loss))
         check(world.gradients(), expected)
 
 

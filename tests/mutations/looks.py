@@ -47,10 +47,10 @@ MUTATIONS = (
     Mutation(
         "looks that were put off are forgotten",
         _CLUSTERING,
-        "return self.is_put_off or self.looked_at < LAUNCHES",
-        "return self.launches < LAUNCHES",
-        "objects stay as the first launch wanted them",
-        _PART_OF_THE_TIME,
+        "self.is_put_off or self.waits or",
+        "self.waits or",
+        "what is seen while clusters are compared is never chosen",
+        (f"{_TESTS}::test_what_is_seen_while_clusters_are_compared_is_chosen_later",),
     ),
     Mutation(
         "clusters that spare next to nothing",

@@ -17,7 +17,7 @@ from sharedoa import f32
 from sharedoa.errors import DeviceError
 from sharedoa.heap.settings import HeapSettings
 from sharedoa.model.clusters import Clusters
-from sharedoa.runtime import clustering
+from sharedoa.runtime import clustering, compared_clusters
 from tests.codegen.interpreted import InterpretedGpu
 from tests.modes import rotated
 
@@ -284,6 +284,29 @@ def test_launches_that_do_nothing_say_nothing(heap: oa.Heap, looked: list[str]) 
     for _ in range(4):
         work[COUNT](nobody, 0.5, out)
     assert looked == ["work"] * 4
+
+
+def test_what_is_seen_while_clusters_are_compared_is_chosen_later(
+    heap: oa.Heap, looked: list[str]
+) -> None:
+    """Also where a program had been launched often by then, but had nothing to do."""
+    some, out = fill(heap)[SOME], heap.zeros(COUNT, f32)
+    compared = heap.new(Seldom, COUNT)
+    for _ in range(clustering.LAUNCHES):
+        work[COUNT](some[:0], 0.5, out)
+    with heap.lock:
+        other = heap.layout.clusters.replace(Seldom.__sharedoa__, (FOUR,))
+        compared_clusters.begin(heap, other, True, lambda layout: pytest.fail("a turn has ended"))
+    work[COUNT](some, 0.5, out)
+    assert looked == ["work"] * 4 and heap.layout.clusters == NONE
+    with heap.lock:
+        compared_clusters._of_heap(heap).comparison = None
+    visit[COUNT](compared, heap.zeros(COUNT, f32))  # who was compared is bound anew
+    for _ in range(2):
+        work[COUNT](some, 0.5, out)
+    assert looked == ["work"] * 4 + ["visit", "work"]
+    assert heap.layout.clusters.of(CELL) == (FOUR,)
+    assert out.numpy().tolist() == expected(SOME, 3)
 
 
 def test_every_launch_counts_whatever_its_size(heap: oa.Heap, looked: list[str]) -> None:
