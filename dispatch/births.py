@@ -40,6 +40,7 @@ ENTRY_DTYPE = np.dtype(
         ("makers", np.uint64),
         ("period", np.uint64),
         ("ranks", np.uint64),
+        ("turns", np.uint64),
     ]
 )
 """``room``: how many places there are; ``places``: the address of their slots, u32, in ascending
@@ -48,7 +49,8 @@ how many were asked for by threads that count together; ``segments``: of the reg
 are in; ``stride``: the bytes of an object (``range_table.encode_stride``); ``makers``: where those
 that count together note which thread has taken each place, u64; ``period``: 0, or how many threads
 have ``step`` places together, and ``ranks`` the address of which of these each has, u8
-(``NO_RANK``: none). Where objects are placed one by one, ``places`` is the address of
+(``NO_RANK``: none); ``turns``: the largest period of all entries, or 1. Where objects are placed
+one by one, ``places`` is the address of
 ``PLACE_DTYPE`` for each, and ``segments`` and ``stride`` are not read.
 """
 
@@ -66,6 +68,15 @@ lives, which no thread need look up."""
 LIVED, BORN, ENDED = 1, 2, 4
 """Bits of such a byte: the object lived when the launch began, was made in it, was deleted in it.
 Between launches it is 0 or ``LIVED``."""
+
+
+def emit_turns(builder: ir.IRBuilder, object_space: int, constant_space: int) -> Any:
+    """i32: in how many threads of a launch what they make objects of repeats."""
+    memory = _Memory(builder, object_space)
+    return builder.trunc(
+        memory.word(state.load(builder, constant_space, state.BIRTHS), "turns"), I32
+    )
+
 
 PLACE, LIVE_BYTE = "sharedoa_place", "sharedoa_live_byte"
 _BIT, _I8 = ir.IntType(1), ir.IntType(8)

@@ -8,6 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from llvmlite import ir
 
+from dispatch.births import emit_turns
 from dispatch.check import CHECK_REFERENCE, define_check_reference
 from dispatch.dataclass import dataclass
 from ptxpass.ir import Canonical, Environment, Lowering
@@ -15,6 +16,7 @@ from ptxpass.ir import Canonical, Environment, Lowering
 from ..ir.core import Function, Lane, Location, Program, operations_in, type_of
 from ..ir.job import Job, owners_of_fields
 from ..ir.passes.calls import called_by
+from ..ir.regrouping import may_regroup
 from ..ir.roles import stored_roles
 from ..ir.storing import threads_at_once
 from ..targets.base import Asking
@@ -113,6 +115,10 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
     emitter.dispatch = (Canonical if canonical else Lowering)(
         module, job.mode, _environment(emitter, job), emitter.calls.values()
     )
+    if target.is_device and not debug and not questions and may_regroup(program):
+        emitter.turns = lambda builder: emit_turns(
+            builder, target.object_space, target.constant_space
+        )
     body = _define_kernel_body(emitter, kernel, f"{kernel.symbol}.body")
     asking = None
     if questions:
@@ -142,6 +148,7 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
         asking,
         job.facts.block() if target.is_device else None,
         at_once,
+        emitter.turns,
     )
     if not target.is_device:
         _inline_what_is_called_once(module)

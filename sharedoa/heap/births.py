@@ -255,6 +255,11 @@ class Ended:
     are_freed: bool = False
 
 
+def period_of(places: Iterable[Places]) -> int:
+    """In how many threads what they make objects of repeats (``dispatch.births``)."""
+    return max((each.turns.period for each in places if each.turns is not None), default=1)
+
+
 def laid_out(sizes: Iterable[int]) -> list[int]:
     """Where parts of so many bytes begin that lie one after another, aligned, and the end."""
     starts = [0]

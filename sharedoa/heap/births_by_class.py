@@ -14,7 +14,7 @@ from dispatch.range_table import encode_stride
 
 from ..errors import HeapError
 from ..model.classes import ClassType
-from .births import ALIGNMENT, Births, Ended, Places, WithRoom, Words, laid_out
+from .births import ALIGNMENT, Births, Ended, Places, WithRoom, Words, laid_out, period_of
 from .by_type import ByTypePlacement
 from .extents import Extent, Extents
 from .placement import Selection
@@ -109,6 +109,7 @@ class BirthsByClass(Births[SlotPlaces]):
         lists, makers, counts = (
             starts[2 + part * len(places) : 2 + (part + 1) * len(places)] for part in range(3)
         )
+        entries["turns"] = period_of(places)
         listed: list[Listed] = []
         first = entries.nbytes
         ranked = first + sum(each.nbytes for each in segments)

@@ -17,7 +17,7 @@ from dispatch.births import BORN, ENDED, ENTRY_DTYPE, PLACE_DTYPE
 from dispatch.dataclass import dataclass, field
 
 from ..model.classes import ClassType
-from .births import Births, Ended, Places, WithRoom, Words, laid_out
+from .births import Births, Ended, Places, WithRoom, Words, laid_out, period_of
 from .extents import Extent, Extents, NoRoom
 from .placement import References, Selection
 from .residency import Residency
@@ -88,6 +88,7 @@ class BirthsOneByOne(Births[AddressPlaces]):
         lists, makers, counts = (
             starts[1 + part * len(places) : 1 + (part + 1) * len(places)] for part in range(3)
         )
+        entries["turns"] = period_of(places)
         for number, each in enumerate(places):
             entry, start = entries[number], lists[number]
             entry["step"], entry["period"], ranks = each.numbering()

@@ -45,6 +45,9 @@ class Formatted:
 #: or double; numbers may be ``Formatted``.
 PrintPiece = Any
 
+EmitTurns = Callable[[ir.IRBuilder], ir.Value]
+"""Emits an i32: after how many threads of a launch what they do repeats, at least 1."""
+
 
 @dataclass(frozen=True)
 class Asking:
@@ -106,10 +109,13 @@ class Target(Protocol):
         asking: Asking | None = None,
         block: tuple[int, int] | None = None,
         at_once: int = 1,
+        turns: EmitTurns | None = None,
     ) -> None:
         """Define the external function ``symbol`` that runs ``body`` for every thread, or for all
         that go on. ``block``: of how many threads along x and y every block of a launch on a device
-        is, if that is known; ``at_once``: how many threads along x each of a device's is."""
+        is, if that is known; ``at_once``: how many threads along x each of a device's is;
+        ``turns``: threads of a block may change places, and those that do the same are so many
+        numbers apart."""
         ...
 
     def emit_current_thread(self, builder: ir.IRBuilder, axis: int) -> ir.Value:

@@ -15,7 +15,7 @@ from dispatch import state
 from dispatch.errors import RECORD_DTYPE
 
 from ..uninterrupted import uninterrupted
-from .base import I32, I64, VOID, Asking
+from .base import I1, I32, I64, VOID, Asking, EmitTurns
 from .inline_growth import limit_growth
 from .packed_threads import emit_packed
 from .warp import Warp
@@ -89,6 +89,23 @@ class GpuTarget(ABC):
         block, size, thread = self.emit_position(builder, axis)
         return builder.add(builder.mul(block, size), thread)
 
+    def emit_regrouped_thread(self, builder: ir.IRBuilder, turns: ir.Value) -> ir.Value:
+        """i32: the index along x of the thread that this one is where in each block those stand
+        side by side that are ``turns`` apart, or a power of two that divides this. In a piece of
+        so many warps lane n of warp w is its thread n * warps + w."""
+        block, size, thread = self.emit_position(builder, 0)
+        width = (self.lanes - 1).bit_length()
+        pieces = builder.or_(builder.shl(turns, I32(width)), size)
+        bits = builder.cttz(pieces, I1(0))
+        is_whole = builder.icmp_unsigned(">", bits, I32(width))
+        shift = builder.select(is_whole, builder.sub(bits, I32(width)), I32(0))
+        last = builder.sub(builder.shl(I32(self.lanes), shift), I32(1))
+        inside = builder.and_(thread, last)
+        lane = builder.and_(inside, I32(self.lanes - 1))
+        place = builder.add(builder.shl(lane, shift), builder.lshr(inside, I32(width)))
+        first = builder.add(builder.mul(block, size), builder.sub(thread, inside))
+        return builder.add(first, place)
+
     def emit_block(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
         return builder.zext(self.emit_position(builder, axis)[0], I64)
 
@@ -125,6 +142,7 @@ class GpuTarget(ABC):
         asking: Asking | None = None,
         block: tuple[int, int] | None = None,
         at_once: int = 1,
+        turns: EmitTurns | None = None,
     ) -> None:
         """``kernel(leaves..., i32 nx, i32 ny)``: threads outside nx times ny return at once.
 
@@ -138,7 +156,7 @@ class GpuTarget(ABC):
         if asking is not None:
             emit_packed(self, entry, body, asking.goes_on, at_once)
         else:
-            self._emit_threads(entry, body, debug, uses_barrier, block, at_once)
+            self._emit_threads(entry, body, debug, uses_barrier, block, at_once, turns)
         limit_growth(module)
 
     def _emit_threads(
@@ -149,6 +167,7 @@ class GpuTarget(ABC):
         uses_barrier: bool,
         block: tuple[int, int] | None,
         at_once: int,
+        turns: EmitTurns | None,
     ) -> None:
         """Run ``body`` for every thread."""
         *leaves, nx, ny = entry.args
@@ -159,6 +178,8 @@ class GpuTarget(ABC):
         else:
             x, y = (self._index_in_blocks_of(builder, *each) for each in enumerate(block))
             self.describe_block(entry, block[0] * block[1])
+        if turns is not None:
+            x = self.emit_regrouped_thread(builder, turns(builder))
         number, width, _ = self.emit_position(builder, 0)
         if block is not None:
             width = I32(block[0])

@@ -26,6 +26,7 @@ from .base import (
     POINTER,
     VOID,
     Asking,
+    EmitTurns,
     PrintPiece,
     Stages,
     declare,
@@ -115,6 +116,7 @@ class HostTarget:
         asking: Asking | None = None,
         block: tuple[int, int] | None = None,
         at_once: int = 1,
+        turns: EmitTurns | None = None,
     ) -> None:
         state.state_block(module, self.constant_space)
         entry = ir.Function(module, _ENTRY_TYPE, symbol)

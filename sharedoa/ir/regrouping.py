@@ -1,0 +1,80 @@
+"""Kernels whose threads may stand in another order within their blocks.
+
+Where threads make objects in turn (``birth_turns``) those of a warp would make some of every class:
+they go one way after another, and in each write a few neighbouring bytes. A GPU writes sectors of
+32 bytes, and parts of one take it several times as long. So every period-th thread stands side by
+side (``targets.gpu``): a warp makes objects of few classes, whose places lie side by side, too.
+
+What a thread does follows from its number, whoever stands beside it. But what else it touches by
+its number lies further apart then, so only kernels that do little else are in question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .core import Function, Operation, Program, Value, operations_in
+from .operations import Effects, kind_of
+from .passes.calls import callees
+
+_MOST_LOADS = 8
+"""Of a kernel: each reads from as many sectors as a period has threads."""
+_HARMLESS = (
+    Effects.READS | Effects.ASKS_THREAD | Effects.LIVES | Effects.RETURNS | Effects.REPORTS
+    | Effects.RAISES | Effects.CALLS
+)  # fmt: skip
+_BIRTHS = frozenset({"new", "new_of"})
+
+
+def may_regroup(program: Program) -> bool:
+    """Whether some of the threads make objects and others none, or others, and all that is written
+    are these objects."""
+    kernel = program.kernel
+    branches = [each for each in operations_in(kernel) if each.kind == "if"]
+    if not any(each.kind in _BIRTHS for branch in branches for each in _below(branch)):
+        return False
+    loads = sum(operation.kind == "load" for operation in operations_in(program))
+    return loads <= _MOST_LOADS and _writes_only(program, kernel, None, ())
+
+
+def _below(operation: Operation) -> Iterator[Operation]:
+    for region in operation.regions:
+        yield from operations_in(region)
+
+
+def _writes_only(
+    program: Program, function: Function, own: Value | None, within: tuple[str, ...]
+) -> bool:
+    """Whether nothing is changed but new objects, and the one that ``own`` is."""
+    return function.symbol not in within and all(
+        _is_harmless(program, operation, own, (*within, function.symbol))
+        for operation in operations_in(function)
+    )
+
+
+def _is_harmless(
+    program: Program, operation: Operation, own: Value | None, within: tuple[str, ...]
+) -> bool:
+    kind = kind_of(operation)
+    if kind is None or kind.is_loop or operation.kind == "tile":
+        return False
+    if operation.kind == "store":
+        return _is_in_new(operation.operands[1], own)
+    if kind.effects & ~_HARMLESS:
+        return False
+    called = [program.functions[symbol] for symbol in callees(operation)]
+    has_new = bool(called and operation.operands) and _is_in_new(operation.operands[0], own)
+    return all(
+        _writes_only(program, each, each.parameters[0] if has_new else None, within)
+        for each in called
+    )
+
+
+def _is_in_new(value: Value, own: Value | None) -> bool:
+    """Whether it is a new object, or lies in one."""
+    source = value.source
+    if value is own or source is None:
+        return value is own
+    if source.kind in ("field", "member", "inline_element", "convert"):
+        return _is_in_new(source.operands[0], own)
+    return source.kind in _BIRTHS
