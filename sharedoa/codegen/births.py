@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from llvmlite import ir
 
@@ -10,60 +10,27 @@ from dispatch import births
 from dispatch.errors import ErrorCode
 from dispatch.mode import Placement
 
-from ..ir.core import Location, Operation
-from ..model.classes import ClassType
+from ..ir.core import Operation
 from .emitter import FALSE, TRUE, FunctionEmitter, ProgramEmitter, emits, integer
 from .report import emit_report
-from .types import I8, I32, I64
+from .types import I8, I32
 
 
 @emits("new")
 def _new(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
-    thread, entry = operation.operands[0], operation["entry"]
-    ways = {entry: (operation["cls"], operation.location)}
-    return _born(emitter, integer(entry, I32), emitter.value(thread), ways)
-
-
-@emits("new_of")
-def _new_of(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
-    thread, entry = map(emitter.value, operation.operands)
-    ways = {entry: (cls, Location(*at)) for entry, (cls, *at) in operation["ways"].items()}
-    return _born(emitter, entry, thread, ways)
-
-
-def _born(
-    emitter: FunctionEmitter,
-    entry: ir.Value,
-    thread: ir.Value,
-    ways: Mapping[int, tuple[ClassType, Location]],
-) -> ir.Value:
-    """A reference to an object of the class with an entry of the birth table, null without a place;
-    the host has written its header."""
+    """A reference, null without a place; the host has written the object's header."""
     program, builder = emitter.program, emitter.builder
-    space = program.target.constant_space
-
-    def of_entry(values: Mapping[int, int], type: ir.IntType) -> ir.Value:
-        (_, first), *others = values.items()
-        found: ir.Value = type(first)
-        for number, value in others:
-            if len({*values.values()}) > 1:
-                is_that = builder.icmp_unsigned("==", entry, I32(number))
-                found = builder.select(is_that, type(value), found)
-        return found
-
+    type_index, space = operation["cls"].type_index, program.target.constant_space
     place = births.place_function(program.module, *_memory(program))
-    address = builder.call(place, [entry, thread], "born")
-    origins = {n: program.encoding.origin(0, cls.type_index) for n, (cls, _) in ways.items()}
-    origin = builder.add(address, of_entry(origins, I64))
+    number = integer(operation["entry"], I32)
+    address = builder.call(place, [number, emitter.value(operation.operands[0])], "born")
+    origin = builder.add(address, integer(program.encoding.origin(0, type_index)))
     reference = program.encoding.emit_from_origin(builder, origin, space)
     is_full = builder.icmp_unsigned("==", address, integer(0))
-
-    def report() -> None:
-        sites = of_entry({n: program.site_number(at) for n, (_, at) in ways.items()}, I64)
-        types = of_entry({n: cls.type_index for n, (cls, _) in ways.items()}, I64)
-        emit_report(program, builder, I32(ErrorCode.ROOM), sites, types)
-
-    emitter.when(is_full, report, "full")
+    code, site = I32(ErrorCode.ROOM), program.site_number(operation.location)
+    emitter.when(
+        is_full, lambda: emit_report(program, builder, code, site, integer(type_index)), "full"
+    )
     return builder.select(is_full, integer(0), reference)
 
 

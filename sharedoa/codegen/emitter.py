@@ -74,7 +74,7 @@ class ProgramEmitter:
     uses_barrier: bool = False
     #: Whether threads of a warp meet in some function: LLVM must not move calls into branches.
     is_convergent: bool = False
-    #: Whether threads of a block may change places.
+    #: Where threads may stand in another order within their blocks.
     turns: EmitTurns | None = None
     _site_numbers: dict[tuple[Location, str | None], int] = field(default_factory=dict)
     _alignments: dict[ClassType, int] = field(default_factory=dict)
@@ -82,12 +82,6 @@ class ProgramEmitter:
     #: of their references.
     _block: ir.Block | None = None
     _addresses: dict[int, tuple[ir.Value, ir.Value]] = field(default_factory=dict)
-
-    def emit_thread(self, builder: ir.IRBuilder) -> ir.Value:
-        """i64: the index along x of the thread that runs."""
-        if self.turns is None:
-            return self.target.emit_current_thread(builder, 0)
-        return builder.zext(self.target.emit_regrouped_thread(builder, self.turns(builder)), I64)
 
     def emit_address(self, builder: ir.IRBuilder, reference: ir.Value) -> ir.Value:
         """i64: the address of the object that a reference names; ``builder`` stands at the end of a

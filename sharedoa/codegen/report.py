@@ -58,7 +58,7 @@ def _define(program: ProgramEmitter, function: ir.Function, given: Sequence[str]
     fields = {
         "code": code,
         "site": site,
-        "thread_x": program.emit_thread(builder),
+        "thread_x": program.target.emit_current_thread(builder, 0, program.turns),
         "thread_y": program.target.emit_current_thread(builder, 1),
         **dict(zip(given[2:], others, strict=True)),
     }
@@ -76,7 +76,7 @@ def emit_report(
     program: ProgramEmitter,
     builder: ir.IRBuilder,
     code: ir.Value,
-    site: int | ir.Value,
+    site: int,
     *words: ir.Value | None,
 ) -> None:
     """Report at ``builder``; the record's words from ``value`` on are i64, 0 when there is nothing
@@ -84,5 +84,4 @@ def emit_report(
     function = report_function(program, of_all=len(words) > 2)
     given = [integer(0) if part is None else part for part in words]
     missing = len(function.args) - 2 - len(given)
-    site = integer(site) if isinstance(site, int) else site
-    builder.call(function, [code, site, *given, *[integer(0)] * missing])
+    builder.call(function, [code, integer(site), *given, *[integer(0)] * missing])

@@ -326,9 +326,6 @@ declare(
 #: A new object of the class, whose fields hold anything; null if there is no room. ``entry``: that
 #: of its class in the birth table, with the thread's number as operand (``passes.number_threads``).
 declare(Kind("new", Effects.LIVES | Effects.ASKS_THREAD, ("cls",), ("entry",), cost=16))
-#: A new object of one of several classes: the thread's number, and the entry of the class (i32).
-#: ``ways`` says of each entry of which class it is, and where in the source (``Location``).
-declare(Kind("new_of", Effects.LIVES | Effects.ASKS_THREAD, ("ways",), operands=2, cost=16))
 #: Ends an object; whether it lived, and nobody else has ended it. Null never lives.
 declare(Kind("delete", Effects.LIVES, operands=1, cost=16))
 declare(Kind("is_alive", Effects.LIVES, operands=1, cost=16))

@@ -14,7 +14,6 @@ from dispatch.dataclass import dataclass
 
 from .core import Program
 from .job import Job
-from .passes.birth_melding import meld_births
 from .passes.call_melding import meld_calls
 from .passes.candidates import narrow_candidates
 from .passes.cheap_tests import order_tests
@@ -99,7 +98,6 @@ PIPELINE: Sequence[Pass] = (
     Pass("owner_fields", lambda program, job: load_of_owners(program), _in_warps),
     Pass("cut_branches", lambda program, job: cut_branches(program), _in_warps),
     Pass("call_melding", lambda program, job: meld_calls(program), _in_warps),
-    Pass("birth_melding", lambda program, job: meld_births(program), _in_warps),
     Pass("hoist_fields", hoist_fields, _reorders),
     Pass("flatten_loops", flatten_loops, _reorders),
     Pass("early_loads", load_early, _in_warps),

@@ -23,7 +23,6 @@ _HARMLESS = (
     Effects.READS | Effects.ASKS_THREAD | Effects.LIVES | Effects.RETURNS | Effects.REPORTS
     | Effects.RAISES | Effects.CALLS
 )  # fmt: skip
-_BIRTHS = frozenset({"new", "new_of"})
 
 
 def may_regroup(program: Program) -> bool:
@@ -31,10 +30,10 @@ def may_regroup(program: Program) -> bool:
     are these objects."""
     kernel = program.kernel
     branches = [each for each in operations_in(kernel) if each.kind == "if"]
-    if not any(each.kind in _BIRTHS for branch in branches for each in _below(branch)):
+    if not any(each.kind == "new" for branch in branches for each in _below(branch)):
         return False
     loads = sum(operation.kind == "load" for operation in operations_in(program))
-    return loads <= _MOST_LOADS and _writes_only(program, kernel, None, ())
+    return loads <= _MOST_LOADS and _writes_only(program, kernel, frozenset(), ())
 
 
 def _below(operation: Operation) -> Iterator[Operation]:
@@ -43,9 +42,10 @@ def _below(operation: Operation) -> Iterator[Operation]:
 
 
 def _writes_only(
-    program: Program, function: Function, own: Value | None, within: tuple[str, ...]
+    program: Program, function: Function, own: frozenset[Value], within: tuple[str, ...]
 ) -> bool:
-    """Whether nothing is changed but new objects, and the one that ``own`` is."""
+    """Whether nothing is changed but new objects, as those that its parameters ``own`` are, and no
+    thread waits for another or does something else that shows who stands beside whom."""
     return function.symbol not in within and all(
         _is_harmless(program, operation, own, (*within, function.symbol))
         for operation in operations_in(function)
@@ -53,28 +53,29 @@ def _writes_only(
 
 
 def _is_harmless(
-    program: Program, operation: Operation, own: Value | None, within: tuple[str, ...]
+    program: Program, operation: Operation, own: frozenset[Value], within: tuple[str, ...]
 ) -> bool:
     kind = kind_of(operation)
-    if kind is None or kind.is_loop or operation.kind == "tile":
+    if kind is None or kind.is_loop or operation.kind in ("tile", "print"):
         return False
     if operation.kind == "store":
         return _is_in_new(operation.operands[1], own)
     if kind.effects & ~_HARMLESS:
         return False
-    called = [program.functions[symbol] for symbol in callees(operation)]
-    has_new = bool(called and operation.operands) and _is_in_new(operation.operands[0], own)
-    return all(
-        _writes_only(program, each, each.parameters[0] if has_new else None, within)
-        for each in called
-    )
+    new = [_is_in_new(operand, own) for operand in operation.operands]
+    for function in map(program.functions.__getitem__, callees(operation)):
+        given = zip(function.parameters, new, strict=False)
+        its_own = frozenset(parameter for parameter, is_new in given if is_new)
+        if not _writes_only(program, function, its_own, within):
+            return False
+    return True
 
 
-def _is_in_new(value: Value, own: Value | None) -> bool:
+def _is_in_new(value: Value, own: frozenset[Value]) -> bool:
     """Whether it is a new object, or lies in one."""
     source = value.source
-    if value is own or source is None:
-        return value is own
+    if source is None:
+        return value in own
     if source.kind in ("field", "member", "inline_element", "convert"):
         return _is_in_new(source.operands[0], own)
-    return source.kind in _BIRTHS
+    return source.kind == "new"

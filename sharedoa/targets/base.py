@@ -118,8 +118,11 @@ class Target(Protocol):
         numbers apart."""
         ...
 
-    def emit_current_thread(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
-        """i64: this thread's index along ``axis``, anywhere in the program; -1 where unknown."""
+    def emit_current_thread(
+        self, builder: ir.IRBuilder, axis: int, turns: EmitTurns | None = None
+    ) -> ir.Value:
+        """i64: this thread's index along ``axis``, anywhere in the program; -1 where unknown.
+        ``turns``: as of ``emit_entry``."""
         ...
 
     @property

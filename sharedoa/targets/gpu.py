@@ -89,13 +89,13 @@ class GpuTarget(ABC):
         block, size, thread = self.emit_position(builder, axis)
         return builder.add(builder.mul(block, size), thread)
 
-    def emit_regrouped_thread(self, builder: ir.IRBuilder, turns: ir.Value) -> ir.Value:
-        """i32: the index along x of the thread that this one is where in each block those stand
-        side by side that are ``turns`` apart, or a power of two that divides this. In a piece of
-        so many warps lane n of warp w is its thread n * warps + w."""
+    def _regrouped(self, builder: ir.IRBuilder, turns: EmitTurns) -> ir.Value:
+        """i32: which thread along x this one is, where those stand side by side that are ``turns``
+        apart, or so many as the largest power of two that divides this: of a piece of that many
+        warps lane n of warp w is thread ``n * warps + w``. Blocks are whole pieces."""
         block, size, thread = self.emit_position(builder, 0)
         width = (self.lanes - 1).bit_length()
-        pieces = builder.or_(builder.shl(turns, I32(width)), size)
+        pieces = builder.or_(builder.shl(turns(builder), I32(width)), size)
         bits = builder.cttz(pieces, I1(0))
         is_whole = builder.icmp_unsigned(">", bits, I32(width))
         shift = builder.select(is_whole, builder.sub(bits, I32(width)), I32(0))
@@ -128,8 +128,14 @@ class GpuTarget(ABC):
     ) -> None:
         builder.store(phase, self.emit_phase(builder))
 
-    def emit_current_thread(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
-        return builder.zext(self.emit_thread_index(builder, axis), I64)
+    def emit_current_thread(
+        self, builder: ir.IRBuilder, axis: int, turns: EmitTurns | None = None
+    ) -> ir.Value:
+        if turns is None or axis:
+            index = self.emit_thread_index(builder, axis)
+        else:
+            index = self._regrouped(builder, turns)
+        return builder.zext(index, I64)
 
     def emit_entry(
         self,
@@ -179,7 +185,7 @@ class GpuTarget(ABC):
             x, y = (self._index_in_blocks_of(builder, *each) for each in enumerate(block))
             self.describe_block(entry, block[0] * block[1])
         if turns is not None:
-            x = self.emit_regrouped_thread(builder, turns(builder))
+            x = self._regrouped(builder, turns)
         number, width, _ = self.emit_position(builder, 0)
         if block is not None:
             width = I32(block[0])

@@ -172,7 +172,9 @@ class HostTarget:
                 # ``add`` of llvmlite's class of sets takes few attributes.
                 set.update(function.attributes, _FAULTS)
 
-    def emit_current_thread(self, builder: ir.IRBuilder, axis: int) -> ir.Value:
+    def emit_current_thread(
+        self, builder: ir.IRBuilder, axis: int, turns: EmitTurns | None = None
+    ) -> ir.Value:
         # Outside debug mode threads run side by side and the backend leaves -1 there. Not
         # ``state.load``: in debug mode these words do change during a launch.
         slot = self._state_slot(builder, (state.THREAD_X, state.THREAD_Y)[axis])

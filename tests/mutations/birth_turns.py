@@ -6,6 +6,8 @@ _TURNS = "sharedoa/ir/birth_turns.py"
 _CASES = ("tests/ir/test_birth_turns.py",)
 _PLACES = ("tests/dispatch/test_births.py",)
 _RANDOM = ("tests/differential/test_birth_turns.py::test_places_of_random_kernels",)
+_REGROUPED = ("tests/targets/test_regrouped_threads.py",)
+_WHO = ("tests/ir/test_regrouping.py",)
 _ROOM = ("tests/runtime/test_population_room.py::test_who_takes_turns_has_no_more_room_than_that",)
 
 MUTATIONS = (
@@ -144,5 +146,61 @@ MUTATIONS = (
         "            if most >= 0:\n",
         "each run of a captured step looks at the heap",
         ("tests/runtime/test_population_room.py::test_classes_of_which_nothing_is_made",),
+    ),
+    Mutation(
+        "blocks are whole pieces of a period",
+        "sharedoa/targets/gpu.py",
+        "shift = builder.select(is_whole, builder.sub(bits, I32(width)), I32(0))",
+        "shift = builder.cttz(turns(builder), I1(0))",
+        "threads stand in no block, others in two",
+        _REGROUPED,
+    ),
+    Mutation(
+        "threads stand as they always did",
+        "sharedoa/heap/births_by_class.py",
+        'entries["turns"] = period_of(places)',
+        'entries["turns"] = 1',
+        "a warp makes objects of every class, and writes parts of sectors",
+        _REGROUPED,
+    ),
+    Mutation(
+        "who fails is who stood there before",
+        "sharedoa/codegen/report.py",
+        "program.target.emit_current_thread(builder, 0, program.turns)",
+        "program.target.emit_current_thread(builder, 0)",
+        "an error names another thread",
+        _REGROUPED,
+    ),
+    Mutation(
+        "threads stand in another order in debug mode",
+        "sharedoa/codegen/lower.py",
+        "in_warps = job.mode.shares_loops and target.warp is not None and not debug",
+        "in_warps = job.mode.shares_loops and target.warp is not None",
+        "code is not what was written",
+        _REGROUPED,
+    ),
+    Mutation(
+        "whatever is written is a new object",
+        "sharedoa/ir/regrouping.py",
+        "return _is_in_new(operation.operands[1], own)",
+        "return True",
+        "neighbours write what lies far apart",
+        _WHO,
+    ),
+    Mutation(
+        "what functions write is a new object",
+        "sharedoa/ir/regrouping.py",
+        "if not _writes_only(program, function, its_own, within):",
+        "if not _writes_only(program, function, frozenset(function.parameters), within):",
+        "neighbours write what lies far apart",
+        _WHO,
+    ),
+    Mutation(
+        "kernels with loops are short",
+        "sharedoa/ir/regrouping.py",
+        "kind is None or kind.is_loop or operation",
+        "kind is None or operation",
+        "neighbours read what lies far apart, again and again",
+        _WHO,
     ),
 )
