@@ -147,7 +147,8 @@ def together(marks: oa.Array[i32]) -> None:
     ("kernel", "may"),
     [(in_turn, True), (begun, True), (checked, True), (by_all, False), (elsewhere, False),
      (by_a_function, False), (by_a_method, True), (by_a_method_of_others, False),
-     (behind, False), (adding, False), (looping, False), (reading, False), (saying, False), (together, False)],
+     (behind, False), (adding, False), (looping, False),
+     (reading, False), (saying, False), (together, False)],
     ids=lambda each: each.__name__ if isinstance(each, Kernel) else "",
 )  # fmt: skip
 def test_who_writes_new_objects_alone(kernel: Kernel, may: bool) -> None:
