@@ -23,6 +23,7 @@ _HARMLESS = (
     Effects.READS | Effects.ASKS_THREAD | Effects.LIVES | Effects.RETURNS | Effects.REPORTS
     | Effects.RAISES | Effects.CALLS
 )  # fmt: skip
+"""Loops are not: they read what lies far apart again and again."""
 
 
 def may_regroup(program: Program) -> bool:
@@ -56,7 +57,7 @@ def _is_harmless(
     program: Program, operation: Operation, own: frozenset[Value], within: tuple[str, ...]
 ) -> bool:
     kind = kind_of(operation)
-    if kind is None or kind.is_loop or operation.kind in ("tile", "print"):
+    if kind is None or operation.kind in ("tile", "print"):
         return False
     if operation.kind == "store":
         return _is_in_new(operation.operands[1], own)

@@ -198,8 +198,8 @@ MUTATIONS = (
     Mutation(
         "kernels with loops are short",
         "sharedoa/ir/regrouping.py",
-        "kind is None or kind.is_loop or operation",
-        "kind is None or operation",
+        "Effects.RAISES | Effects.CALLS",
+        "Effects.RAISES | Effects.CALLS | Effects.LEAVES_LOOP",
         "neighbours read what lies far apart, again and again",
         _WHO,
     ),
