@@ -106,6 +106,26 @@ def test_as_they_were_written(monkeypatch: pytest.MonkeyPatch, options: dict[str
     assert not emitted
 
 
+@oa.kernel
+def make_some(n: i32) -> None:
+    i = oa.grid(1)
+    if i % n == 1:
+        oa.new(Made, id=i)
+    elif i % n == 2:
+        oa.new(Other, id=i)
+
+
+def test_every_thread_makes_its_own() -> None:
+    """With blocks that are whole pieces and others, and threads behind the last."""
+    with oa.Heap(backend=InterpretedGpu()):
+        for n, block in ((3, 64), (4, 96), (6, 48), (8, 256), (12, 128), (64, 64)):
+            make_some[300, block](n)
+            found = [[int(each.id) for each in oa.all(cls)] for cls in (Made, Other)]
+            ones, twos = ([i for i in range(300) if i % n == rest] for rest in (1, 2))
+            assert found == [[*ones, *twos], twos]
+            oa.delete([*oa.all(Made)])
+
+
 def test_who_fails_has_its_own_number() -> None:
     with (
         pytest.raises(oa.DeviceError, match="thread 37"),
