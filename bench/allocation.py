@@ -20,8 +20,8 @@ Where each thread has a place for an object of each class, eight classes have ei
 make objects and 0.75 to end them. Which threads make an object of which class follows from their
 numbers here, so there is one place a thread; then kernels take, in us: with one class 150 to make
 and 220 to end objects, by one thread of 32 40 and 50, into holes 190 and 370; with two classes 225
-and 235, with eight 400 and 240. Where threads of a block stand by turns (``sharedoa.ir.regrouping``)
-eight classes take 190 to make.
+and 235, with eight 400 and 240. Where threads of a block stand by turns, as they do since
+(``sharedoa.ir.regrouping``), eight classes take 190 to make.
 """
 
 from __future__ import annotations
