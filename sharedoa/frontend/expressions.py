@@ -303,6 +303,14 @@ def _value_member(
         return InlineArray(field) if isinstance(type, InlineType) else field
     if node.attr in struct.methods:
         return BoundMethod(base, node.attr)
+    if node.attr in vars(struct.python_class):
+        name = f"{struct.name}.{node.attr}"
+        context.reject(
+            node,
+            f"{name} is no field or method that kernels know",
+            "make a property or a static method a method, with types that kernels know; a constant "
+            f"is read from the class: {name}",
+        )
     context.reject(
         node,
         f"{struct.name} has no field or method {node.attr}",

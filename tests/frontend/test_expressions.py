@@ -59,6 +59,10 @@ class Vector:
     def dot(self, other: Vector) -> f32:
         return self.x * other.x + self.y * other.y
 
+    @property
+    def length(self) -> f32:
+        return self.dot(self)
+
 
 class Particle(oa.Object):
     position: Vector
@@ -298,6 +302,7 @@ def test_value_structs_and_their_operators() -> None:
         ("v > v", "Vector and Vector cannot be compared so"),
         ("v + 1", "Vector.__add__: other takes Vector, not int"),
         ("v.z", "Vector has no field or method z"),
+        ("v.length", "Vector.length is no field or method that kernels know"),
         ("v.dot", "method dot is not called"),
         ("Vector(1)", "Vector lacks y"),
         ("Vector(1, 2, 3)", "Vector takes 2 arguments, not 3"),
