@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import mmap
 import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -76,6 +77,10 @@ def assembled(text: str, label: str) -> bytes:
     return code
 
 
+_LINKED_BYTES = 1 << 24
+"""More than any code takes while it is loaded."""
+
+
 @once
 def _linker() -> Any:
     # JITLink keeps the parts of an object together. LLVM's older linker maps each where there is
@@ -86,6 +91,15 @@ def _linker() -> Any:
 def _unload(tracker: Any) -> None:
     with uninterrupted:
         tracker.close()
+
+
+def _lacks_memory() -> bool:
+    """LLVM does not say so."""
+    try:
+        mmap.mmap(-1, _LINKED_BYTES).close()
+    except OSError:
+        return True
+    return False
 
 
 class NativeLibrary:
@@ -104,6 +118,8 @@ class NativeLibrary:
             try:
                 self._tracker = builder.link(_linker(), f"sharedoa-{next(_library_numbers)}")
             except RuntimeError as problem:
+                if _lacks_memory():
+                    raise MemoryError("no memory to load the code of a kernel") from problem
                 raise InternalError(
                     f"the code of a kernel cannot be loaded: {problem}"
                 ) from problem

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
-from ..errors import BackendError
 from ..forks import call_in_child
 from ..once import once
 from .guard_code import short_serial
 from .interruption import ask_to_leave, settle
 from .launch_guard import launch_guard
 from .native_code import NativeLibrary, assembled
+from .together import run_together
 
 #: Team: threads, those of this block that still run, those waiting, barriers passed, blocks done;
 #: then a mutex and a condition variable, with room for any platform's. Whoever finds the team
@@ -266,7 +265,7 @@ def run_team(
     owner = launch_guard().this_thread()
     with _team_lock:
         _library().function("prepare_team", "void(*)(int64_t, int64_t)")(bx * by, one_by_one)
-        _run_together(
+        run_together(
             lambda number: run_member(owner, code, number, bx, by, *threads, slots),
             bx * by,
             lambda members: _cancel(owner, members),
@@ -288,43 +287,3 @@ def _cancel(owner: Any, members: list[threading.Thread]) -> None:
         time.sleep(_CANCEL_SECONDS)
     owner.leaving = owner.stop = owner.cut = 0
     guard.take_fault(owner)
-
-
-def _run_together(
-    run_member: Callable[[int], None],
-    count: int,
-    cancel: Callable[[list[threading.Thread]], None],
-) -> None:
-    """Call ``run_member`` with 0 to count - 1, all at the same time, or none of them. What a
-    handler of signals raises meanwhile is raised when they have ended, for which ``cancel`` is
-    called."""
-    ready, complete = threading.Event(), False
-
-    def member(number: int) -> None:
-        ready.wait()
-        if complete:
-            run_member(number)
-
-    members = [threading.Thread(target=member, args=(number,)) for number in range(count)]
-    started = []
-    try:
-        for thread in members:
-            thread.start()
-            started.append(thread)
-        complete = True
-        ready.set()
-        for thread in started:
-            thread.join()
-    except RuntimeError as problem:
-        raise BackendError(
-            f"no {count} threads for a block with barriers: {problem}",
-            "launch with a smaller block: kernel[threads, block](...)",
-        ) from problem
-    except BaseException:
-        ready.set()
-        cancel(started)
-        raise
-    finally:
-        ready.set()
-        for thread in started:
-            thread.join()

@@ -136,8 +136,8 @@ class Upkeep:
             for cls in loose:
                 self._low.pop(cls, None)
                 self._deleted.pop(cls, None)
-            # Without memory for a second place they stay.
-            with suppress(HeapError):
+            # Without memory for a second place, or for the code that moves them, they stay.
+            with suppress(HeapError, MemoryError):
                 put_together(heap, placement, loose, keeps_deleted=True)
 
     def _may_move(self, heap: Heap, regions: Iterable[Region]) -> bool:

@@ -5,9 +5,15 @@ NumPy lets other threads run while it copies, so ordinary Python threads will do
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import _thread
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
 
 from ..cores import worker_count
+from ..uninterrupted import uninterrupted
 
 CHUNK_BYTES = 1 << 21
 """What one call works on: stays in a core's cache from one field to the next, and is long enough
@@ -29,13 +35,40 @@ def in_chunks(count: int, item_bytes: int, work: Callable[[int, int], None]) -> 
             work(*chunk)
         return
 
-    # Imported here: it is a tenth of what `import sharedoa` adds to NumPy's import.
-    from concurrent.futures import ThreadPoolExecutor
-
     def work_on(share: int) -> None:
         for chunk in chunks[share::threads]:
             work(*chunk)
 
-    # Threads of their own: a pool that is kept does not survive a fork.
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work_on, range(threads)))
+    by_threads(work_on, range(threads))
+
+
+def by_threads(work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
+    """What ``work`` makes of each piece, by as many threads, of which this is one. Where the system
+    gives fewer, or one has no memory to begin, the others take its piece."""
+    if len(pieces) == 1:
+        return [work(pieces[0])]
+    found: list[Any] = [None] * len(pieces)
+    errors: list[BaseException] = []
+    left, ended = deque(range(len(pieces))), threading.Semaphore(0)
+
+    def run() -> None:
+        with suppress(IndexError):
+            while True:
+                number = left.popleft()
+                try:
+                    found[number] = work(pieces[number])
+                except BaseException as error:
+                    errors.append(error)
+                ended.release()
+
+    with uninterrupted:  # until none of them runs
+        with suppress(RuntimeError):
+            for _ in pieces[1:]:
+                # ``Thread.start`` would wait for ever for one that has no memory to begin.
+                _thread.start_new_thread(run, ())
+        run()
+        for _ in pieces:
+            ended.acquire()
+    if errors:
+        raise errors[0]
+    return found

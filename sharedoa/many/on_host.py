@@ -7,7 +7,6 @@ orders are those of numbers of 64 bits, key and index, of which no two are equal
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..cores import worker_count
+from ..heap.parallel import by_threads
 from ..model.scalars import ScalarType
 from ..uninterrupted import uninterrupted
 from . import reduction
@@ -42,7 +42,7 @@ def reduced(values: Values, name: str, total: ScalarType) -> Any:
     if name in ("sum", "mean") and total.is_float:
         return _sum_of_floats(values, total.dtype)
     pieces = _cut(values, 1, _WORTH_THREADS)
-    found = _by_threads(lambda piece: _of_piece(piece, name), pieces)
+    found = by_threads(lambda piece: _of_piece(piece, name), pieces)
     if len(pieces) == 1:
         return found[0]
     if name.startswith("arg"):
@@ -110,7 +110,7 @@ def _sum_of_floats(values: Values, dtype: np.dtype[Any]) -> Any:
         else:
             each = len(pieces[0]) // reduction.PIECE
             starts = range(0, len(totals), each)
-            _by_threads(
+            by_threads(
                 lambda of: _add_pieces(*of),
                 [(p, totals[at : at + each]) for p, at in zip(pieces, starts, strict=True)],
             )
@@ -136,7 +136,7 @@ def sort(values: Values) -> None:
         return
     pieces = _cut(values, 1, 0)
     with uninterrupted:  # until all of it is there again
-        _by_threads(np.ndarray.sort, pieces)
+        by_threads(np.ndarray.sort, pieces)
         some = [each[:: max(1, len(each) // _SAMPLES)] for each in pieces]
         samples = np.sort(np.concatenate(some))
         cuts = samples[:: max(1, len(samples) // workers)][1:workers]
@@ -145,9 +145,9 @@ def sort(values: Values) -> None:
             [each[a:b] for each, (a, b) in zip(pieces, pairs, strict=True)]
             for pairs in np.stack([ends[:, :-1], ends[:, 1:]], 2).swapaxes(0, 1).tolist()
         ]
-        merged = _by_threads(_merged, parts)
+        merged = by_threads(_merged, parts)
         first = np.cumsum([0, *map(len, merged)]).tolist()
-        _by_threads(
+        by_threads(
             lambda of: np.copyto(values[of[0] : of[0] + len(of[1])], of[1]),
             list(zip(first, merged, strict=False)),
         )
@@ -164,10 +164,10 @@ def sort_floats(values: Values) -> None:
     bits. What NumPy makes of these depends on the processor."""
     bits = values.view(f"i{values.dtype.itemsize}")
     pieces = _cut(bits, 1, _WORTH_THREADS)
-    if not any(_by_threads(_has_unusual, pieces)):
+    if not any(by_threads(_has_unusual, pieces)):
         sort(values)
         return
-    negative = sum(_by_threads(_count_negative_zeros, pieces))
+    negative = sum(by_threads(_count_negative_zeros, pieces))
     is_nan = np.isnan(values)
     nans = np.abs(values[is_nan] if is_nan.any() else values[:0]).view(bits.dtype)
     with uninterrupted:  # until they are the same numbers again
@@ -224,9 +224,9 @@ def argsort(values: Values, order: Values) -> None:
     def restore(words: Values) -> None:
         words &= _INDEX_MASK
 
-    _by_threads(prepare, list(_numbered(_cut(values, 1, _WORTH_THREADS))))
+    by_threads(prepare, list(_numbered(_cut(values, 1, _WORTH_THREADS))))
     sort(words)
-    _by_threads(restore, _cut(words, 1, _WORTH_THREADS))
+    by_threads(restore, _cut(words, 1, _WORTH_THREADS))
 
 
 def _keys(values: Values) -> Values:
@@ -286,36 +286,4 @@ def _numbered(pieces: Sequence[Values]) -> list[tuple[int, Values]]:
     for piece in pieces:
         found.append((first, piece))
         first += len(piece)
-    return found
-
-
-def _by_threads(work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
-    """What ``work`` makes of each piece, a thread a piece; this one has those for which the system
-    gives none."""
-    if len(pieces) == 1:
-        return [work(pieces[0])]
-    found: list[Any] = [None] * len(pieces)
-    errors: list[BaseException] = []
-
-    def run(number: int) -> None:
-        try:
-            found[number] = work(pieces[number])
-        except BaseException as error:
-            errors.append(error)
-
-    threads, own = [], [0]
-    with uninterrupted:  # until none of them runs
-        for number in range(1, len(pieces)):
-            thread = threading.Thread(target=run, args=(number,))
-            try:
-                thread.start()
-                threads.append(thread)
-            except RuntimeError:
-                own.append(number)
-        for number in own:
-            run(number)
-        for thread in threads:
-            thread.join()
-    if errors:
-        raise errors[0]
     return found

@@ -16,6 +16,7 @@ import numpy as np
 
 from dispatch.dataclass import replace
 
+from ..backends.together import run_together
 from ..errors import DeviceError, SharedOAError
 from ..model.classes import Signature
 from ..model.extent import EXTENT, Extent
@@ -115,11 +116,8 @@ def _run_block(
         finally:
             barrier.leave()
 
-    workers = [threading.Thread(target=run, args=(index,)) for index in indices]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    # Nothing ends threads of CPython.
+    run_together(lambda number: run(indices[number]), len(indices), cancel=lambda threads: None)
     if errors:
         raise errors[0]
 

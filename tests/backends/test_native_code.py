@@ -9,7 +9,9 @@ from collections.abc import Iterator
 import pytest
 from llvmlite import ir
 
+from sharedoa.backends import native_code
 from sharedoa.backends.native_code import NativeLibrary, host_target
+from sharedoa.errors import InternalError
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="counts what Linux maps")
 
@@ -101,3 +103,13 @@ def test_what_is_dropped_leaves_memory():
 def mappings() -> int:
     with open("/proc/self/maps") as lines:
         return sum(1 for _ in lines)
+
+
+def test_code_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no memory that is the reason, which LLVM does not say."""
+    code = object_code()
+    with pytest.raises(InternalError, match="cannot be loaded"):
+        NativeLibrary(code, ("missing",), {})
+    monkeypatch.setattr(native_code, "_LINKED_BYTES", 1 << 60)
+    with pytest.raises(MemoryError, match="no memory to load the code"):
+        NativeLibrary(code, ("missing",), {})

@@ -203,6 +203,8 @@ slow[100_000](out, 2000)
 many = oa.new(A, 500_000, x=np.arange(500_000))
 add[500_000](many, 1)
 assert (many.x.numpy() == np.arange(500_000) + 1).all()
+more = oa.new(A, 3_000_000, x=np.arange(3_000_000))
+assert (more.x.numpy() == np.arange(3_000_000)).all()
 print("good")
 """,
         SHAREDOA_CACHE_DIR="off",

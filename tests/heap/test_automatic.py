@@ -13,7 +13,7 @@ import pytest
 import sharedoa as oa
 from sharedoa import i32
 from sharedoa.errors import HeapError
-from sharedoa.heap import population
+from sharedoa.heap import moving, population
 from sharedoa.heap.arrays import ObjectArray
 from sharedoa.heap.automatic import Upkeep
 from sharedoa.model.object import shared_type
@@ -92,6 +92,21 @@ def test_what_the_host_deletes(heap: oa.Heap) -> None:
     for _ in range(40):  # what grows again does not move each time
         oa.delete(oa.new(Herd, id=1))
     assert heap.placement.moves <= moves + 1
+
+
+@pytest.mark.parametrize("error", [MemoryError("no code"), HeapError("no room", "free some")])
+def test_without_memory_they_stay(
+    heap: oa.Heap, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(move: object) -> None:
+        raise error
+
+    monkeypatch.setattr(moving._Move, "run", fail)
+    objects = herd()
+    alive = np.arange(COUNT) % 10 == 0
+    kept, before = objects[alive], capacity(heap)
+    oa.delete(objects[~alive])
+    assert capacity(heap) == before and is_right(kept, list(range(0, COUNT, 10)))
 
 
 def test_what_launches_delete(heap: oa.Heap) -> None:

@@ -56,10 +56,34 @@ def test_threads_are_used_where_there_is_much_to_do(small_chunks):
             everyone_is_here.wait(10)
 
     in_chunks(1000, 8, work)
-    assert len(threads) == 3 and threading.get_ident() not in threads
+    assert len(threads) == 3
     threads.clear()
     in_chunks(100, 8, lambda first, stop: threads.add(threading.get_ident()))
     assert threads == {threading.get_ident()}
+
+
+@pytest.mark.parametrize("given", [0, 1])
+def test_where_the_system_gives_fewer_threads(small_chunks, heap, monkeypatch, given):
+    left, start = [given], parallel._thread.start_new_thread
+
+    def start_some(run, given):
+        if not left[0]:
+            raise RuntimeError("can't start new thread")
+        left[0] -= 1
+        start(run, given)
+
+    monkeypatch.setattr(parallel._thread, "start_new_thread", start_some)
+    grains = oa.new(Grain, 2000, number=range(2000))
+    assert grains.number.numpy().tolist() == [*range(2000)]
+    left[0] = given
+    grains.number += 1
+    assert grains.number.numpy().tolist() == [*range(1, 2001)]
+
+
+def test_threads_without_memory_to_begin(small_chunks, heap, monkeypatch):
+    monkeypatch.setattr(parallel._thread, "start_new_thread", lambda run, given: None)
+    grains = oa.new(Grain, 2000, number=range(2000))
+    assert grains.number.numpy().tolist() == [*range(2000)]
 
 
 def test_what_goes_wrong_is_raised(small_chunks):

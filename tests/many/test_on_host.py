@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
-import threading
 from typing import Any
 
 import numpy as np
 import pytest
 
+from sharedoa.heap.parallel import by_threads
 from sharedoa.many import on_host, reduction
 from sharedoa.model.scalars import f32, f64, i64
 
@@ -149,17 +150,17 @@ def test_parts_of_a_sort_are_about_as_long(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("most", [0, 2])
 def test_where_the_system_gives_no_threads(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    left, start = [most], threading.Thread.start
+    left, start = [most], _thread.start_new_thread
 
-    def start_some(thread: threading.Thread) -> None:
+    def start_some(run: Any, given: Any) -> None:
         if not left[0]:
             raise RuntimeError("can't start new thread")
         left[0] -= 1
-        start(thread)
+        start(run, given)
 
     monkeypatch.setattr(on_host, "worker_count", lambda: 5)
     monkeypatch.setattr(on_host, "_SORTING_WORTH", 2)
-    monkeypatch.setattr(threading.Thread, "start", start_some)
+    monkeypatch.setattr(_thread, "start_new_thread", start_some)
     given = np.random.default_rng(2).integers(0, 1 << 30, 4000)
     expected = np.sort(given)
     on_host.sort(given)
@@ -172,9 +173,9 @@ def test_what_a_thread_raises(monkeypatch: pytest.MonkeyPatch) -> None:
             raise MemoryError("2")
         return piece
 
-    assert on_host._by_threads(raise_at_2, [0, 1, 3]) == [0, 1, 3]
+    assert by_threads(raise_at_2, [0, 1, 3]) == [0, 1, 3]
     with pytest.raises(MemoryError, match="2"):
-        on_host._by_threads(raise_at_2, [0, 1, 2, 3])
+        by_threads(raise_at_2, [0, 1, 2, 3])
 
 
 def test_an_interrupted_sort_leaves_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:

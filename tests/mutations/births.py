@@ -414,6 +414,19 @@ MUTATIONS = (
         "nobody lives where the host has made all objects", _LISTED,
     ),
     Mutation(
+        "objects move by themselves or the deletion fails", _AUTOMATIC,
+        "with suppress(HeapError, MemoryError):", "with suppress(HeapError):",
+        "oa.delete raises where there is no memory for code that moves objects",
+        ("tests/heap/test_automatic.py::test_without_memory_they_stay",),
+    ),
+    Mutation(
+        "code for which there is no memory is a fault of ours",
+        "sharedoa/backends/native_code.py",
+        "    except OSError:\n        return True", "    except OSError:\n        return False",
+        "users are asked to report what a limit of theirs forbids",
+        ("tests/backends/test_native_code.py::test_code_that_cannot_be_loaded",),
+    ),
+    Mutation(
         "what a device lists may be a run as soon as it has moved", "sharedoa/heap/population.py",
         "stays = heap.runs_of_classes.stays(cls, runs)",
         "stays = listed is None and heap.runs_of_classes.stays(cls, runs)",

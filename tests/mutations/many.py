@@ -238,10 +238,14 @@ MUTATIONS = (
         "-0.0 comes behind 0.0 in what a processor sorts", _PIECES,
     ),
     Mutation(
-        "pieces for which there is no thread", "sharedoa/many/on_host.py",
-        "                own.append(number)", "                pass",
-        "where the system gives no threads, parts of what is sorted are left out",
-        ("tests/many/test_on_host.py::test_where_the_system_gives_no_threads",),
+        "pieces for which there is no thread", "sharedoa/heap/parallel.py",
+        "        with suppress(RuntimeError):\n            for _ in pieces[1:]:",
+        "        if True:\n            for _ in pieces[1:]:",
+        "where the system gives no threads, nothing is sorted or made",
+        (
+            "tests/many/test_on_host.py::test_where_the_system_gives_no_threads",
+            "tests/heap/test_parallel.py::test_where_the_system_gives_fewer_threads",
+        ),
     ),
     Mutation(
         "what a thread raises", "sharedoa/many/on_host.py",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 
 import numpy as np
 import pytest
@@ -200,6 +201,24 @@ def test_a_failure_before_a_barrier_ends_the_block():
     with pytest.raises(oa.DeviceError, match="thread 1: RuntimeError: stop"):
         fail_at_barrier[4, 4](out)
     assert out.numpy().tolist() == [1, 0, 1, 1]
+
+
+def test_without_threads_for_a_block_none_of_it_runs(monkeypatch):
+    """Those that there are would wait for the others at the barrier."""
+    left, start = [2], threading.Thread.start
+
+    def start_some(thread):
+        if not left[0]:
+            raise RuntimeError("can't start new thread")
+        left[0] -= 1
+        thread.daemon = True
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_some)
+    out = oa.zeros(4, i32)
+    with pytest.raises(oa.BackendError, match="no 4 threads for a block with barriers"):
+        fail_at_barrier[4, 4](out)
+    assert out.numpy().tolist() == [0, 0, 0, 0]
 
 
 def test_wrong_arguments_are_refused_as_elsewhere():
