@@ -248,7 +248,7 @@ MUTATIONS = (
         ),
     ),
     Mutation(
-        "what a thread raises", "sharedoa/many/on_host.py",
+        "what a thread raises", "sharedoa/heap/parallel.py",
         "    if errors:\n        raise errors[0]\n", "",
         "a piece that could not be computed is None",
         ("tests/many/test_on_host.py::test_what_a_thread_raises",),
