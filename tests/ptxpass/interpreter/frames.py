@@ -44,6 +44,8 @@ class Frame:
 
 
 Operation = Callable[[Frame], Any]
+#: Operations one after another, the one behind them, and the number of what follows it.
+Stretch = tuple[tuple[Operation, ...], Operation, int]
 
 
 @dataclass(eq=False)
@@ -66,5 +68,18 @@ class Code:
     names: Names
     operations: list[Operation]
     lines: list[tuple[int, str]]
+    #: Whether an operation may say what is next: by a signal or the frame's ``at``.
+    decides: list[bool]
     #: Parameters whose address is taken.
     addressed: set[int] = field(default_factory=set)
+    _stretches: dict[int, Stretch] = field(default_factory=dict)
+
+    def stretch(self, at: int) -> Stretch:
+        """From an operation to the first that decides, which a loop runs without looking at where
+        it is after each."""
+        found = self._stretches.get(at)
+        if found is None:
+            last = self.decides.index(True, at)
+            found = tuple(self.operations[at:last]), self.operations[last], last + 1
+            self._stretches[at] = found
+        return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from operator import length_hint
 from typing import Any
 
 import numpy as np
@@ -275,13 +276,19 @@ class Machine:
         """BARRIER or the ``Collective`` that the thread waits at; None if it has ended."""
         self.grid.thread = thread.index
         frame, steps = thread.frames[-1], thread.steps
-        operations = frame.code.operations
         try:
             while True:
-                at = frame.at
-                frame.at = at + 1
-                steps += 1
-                signal = operations[at](frame)
+                operations, last, following = frame.code.stretch(frame.at)
+                steps += following - frame.at
+                left = iter(operations)
+                try:
+                    for operation in left:
+                        operation(frame)
+                except (PtxFault, TypeError):
+                    frame.at = following - 1 - length_hint(left)
+                    raise
+                frame.at = following
+                signal = last(frame)
                 if signal is None:
                     if steps > MOST_STEPS:
                         raise PtxFault(f"more than {MOST_STEPS} instructions: it does not end")
@@ -295,7 +302,6 @@ class Machine:
                 else:
                     is_back = signal is RETURN
                     frame = self._return(thread) if is_back else self._enter(thread, signal)
-                    operations = frame.code.operations
         except (PtxFault, TypeError) as error:
             raise _placed(error, thread, self.grid.block) from error
         finally:

@@ -29,6 +29,7 @@ WINDOWS = {
 WINDOW_BYTES = 1 << 40
 #: The address of the window's start, in the addresses of the space itself.
 BASES = {"const", "param", "shared", "local"}
+_BASE_OF = {"": 0, "global": 0, **{space: WINDOWS[space] for space in BASES}}
 #: Nothing lies at the very start of a window: 0 is no address.
 FIRST_OFFSET = 0x1000
 UNWRITTEN = 0xCD
@@ -43,14 +44,14 @@ class Block:
     """``data`` at generic addresses ``start`` and following."""
 
     start: int
-    data: bytearray | memoryview
+    data: bytearray | memoryview | bytes
     space: str
     name: str
     writable: bool = True
 
-    @property
-    def end(self) -> int:
-        return self.start + len(self.data)
+    def __post_init__(self) -> None:
+        #: Zero once nobody may read or write there.
+        self.end = self.start + len(self.data)
 
 
 def to_generic(space: str, address: int) -> int:
@@ -89,6 +90,8 @@ class Memory:
         self._starts: list[int] = []
         self._blocks: dict[int, Block] = {}
         self._next = {name: start + FIRST_OFFSET for name, start in WINDOWS.items()}
+        #: Where somebody has read or written before, as most do again.
+        self._last = Block(0, b"", "", "")
 
     @property
     def blocks(self) -> list[Block]:
@@ -119,6 +122,7 @@ class Memory:
     def remove(self, block: Block) -> None:
         del self._blocks[block.start]
         self._starts.remove(block.start)
+        block.end = 0
 
     def continue_from(self, other: Memory) -> None:
         """Give out the addresses that ``other`` would give out next."""
@@ -169,12 +173,25 @@ class Memory:
         block = max(before, key=lambda block: block.start)
         return f"are not allocated ({address - block.start} bytes after the start of {block.name})"
 
+    def _block(self, space: str, address: int, size: int) -> tuple[Block, int]:
+        """As ``find`` of an aligned address."""
+        block, generic = self._last, address + _BASE_OF[space]
+        if (
+            block.start <= generic <= block.end - size
+            and (not space or space == block.space)
+            and not generic % size
+        ):
+            return block, generic - block.start
+        found = self.find(space, address, size, size)
+        self._last = found[0]
+        return found
+
     def load(self, space: str, address: int, size: int) -> int:
-        block, offset = self.find(space, address, size, size)
+        block, offset = self._block(space, address, size)
         return int.from_bytes(block.data[offset : offset + size], "little")
 
     def store(self, space: str, address: int, size: int, value: int) -> None:
-        block, offset = self.find(space, address, size, size)
+        block, offset = self._block(space, address, size)
         if not block.writable:
             raise AccessFault(f"{block.name} cannot be written")
         block.data[offset : offset + size] = value.to_bytes(size, "little")

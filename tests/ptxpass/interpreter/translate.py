@@ -58,6 +58,7 @@ class _Translator:
     def code(self) -> Code:
         operations: list[Operation] = []
         lines: list[tuple[int, str]] = []
+        decides: list[bool] = []
         for index, statement in enumerate(self._function.body or []):
             if not is_operation(statement):
                 continue
@@ -74,9 +75,12 @@ class _Translator:
                 raise PtxFault(f"{where}\n  {error}") from error
             operations.append(operation)
             lines.append((statement.line, statement.text))
+            decides.append(isinstance(statement, Instruction) and _decides(statement))
         operations.append(lambda frame: RETURN)
         lines.append((0, "the end of the body"))
-        return Code(self._function, self._names, operations, lines, self._accesses.addressed)
+        decides.append(True)
+        addressed = self._accesses.addressed
+        return Code(self._function, self._names, operations, lines, decides, addressed)
 
     # ------------------------------------------------------------ names and operands
 
@@ -363,6 +367,13 @@ def literal(number: Number, type: Type) -> int:
             raise PtxFault(f"{number.text} is no literal of {type.bits} bits")
         return int(text[2:], 16)
     raise UnsupportedInstruction(f"the literal {number.text}")
+
+
+def _decides(instruction: Instruction) -> bool:
+    """Whether it may say what is next, for itself or for the thread."""
+    if isinstance(instruction, Call) or is_collective(instruction):
+        return True
+    return instruction.opcode in ("bra", "brx", "ret", "exit", "bar", "barrier")
 
 
 def _unsupported(message: str) -> Operation:
