@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[1]
 MODULES = (
     "numpy", "cffi", "llvmlite.ir", "llvmlite.binding", "sortedcontainers", "sharedoa.cli.commands",
     "sharedoa.backends.cpu", "sharedoa.runtime.launch", "sharedoa.targets.host", "ptxpass.text",
-    "sharedoa.ir.pipeline", "ptxpass.cli",
+    "sharedoa.ir.pipeline", "ptxpass.cli", "typer.rich_utils",
 )  # fmt: skip
 _MOST = 1 << 20
 

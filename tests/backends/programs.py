@@ -109,7 +109,7 @@ def interrupt(tmp_path: Path, text: str, *, times: int = 1) -> tuple[int, str, s
         assert process.stdout.readline() == "ready\n", process.communicate()
         for _ in range(times):
             # Between two signals the first is handled, which waits until a kernel can be left.
-            _let_it_run(process, 0.3 if times == 1 else 0.5)
+            _let_it_run(process, 0.3)
             process.send_signal(signal.SIGINT)
         out, errors = process.communicate(timeout=SECONDS)
     finally:

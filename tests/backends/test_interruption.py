@@ -106,7 +106,7 @@ from sharedoa import f64
 def count_up(out: oa.Array[i64], values: oa.Array[f64]) -> None:
     i = oa.grid(1)
     value = f64(i)
-    for n in range(1000):
+    for n in range(600):
         value = math.sin(value) + n
     values[i] = value
     out[i] += 1
@@ -119,7 +119,7 @@ out[:100] = 0
 print("ready", flush=True)
 begun = time.monotonic()
 count_up[100_000](out, values)
-assert time.monotonic() - begun > 0.8, "too short to be interrupted"
+assert time.monotonic() - begun > 0.5, "too short to be interrupted"
 assert out.numpy().tolist() == [1] * 100_000
 print(len(calls))
 """,
@@ -248,7 +248,7 @@ def keep_launching():
 other = threading.Thread(target=keep_launching)
 other.start()
 begun.wait()
-for _ in range(10):
+for _ in range(5):
     child = os.fork()
     if child == 0:
         import faulthandler

@@ -40,8 +40,10 @@ TESTED_APART = (
 )  # fmt: skip
 
 
-#: Starts fifteen processes; its parts have tests of their own; and three that take longest.
-SLOW = ("compile_time", "reproduce", "gradients", "specialised", "traffic")
+#: Starts fifteen processes; their parts have tests of their own; and three that take longest.
+SLOW = (
+    "compile_time", "reproduce", "virtual_call", "agents", "gradients", "specialised", "traffic",
+)  # fmt: skip
 
 
 #: Of several programs, which are measured in the same way, one.

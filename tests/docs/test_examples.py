@@ -20,9 +20,9 @@ FOLDER = ROOT / "docs/examples"
 #: By program, arguments of its ``main`` for a run on the CPU, and for one in CPython or an
 #: interpreter of PTX.
 SIZES = {
-    "boids": ({"size": 300, "steps": 8}, {"size": 60, "steps": 2}),
+    "boids": ({"size": 150, "steps": 8}, {"size": 60, "steps": 2}),
     "decision_trees": ({"size": 2000, "trees": 5}, {"size": 100, "trees": 2}),
-    "expressions": ({"size": 50}, {"size": 5}),
+    "expressions": ({"size": 50}, {"size": 3}),
     "finite_elements": ({"size": 8}, {"size": 3}),
     "insurance": ({"size": 2000}, {"size": 25}),
     "inverse_ray_tracer": ({"size": 12, "rounds": 10}, {"size": 4, "rounds": 2}),

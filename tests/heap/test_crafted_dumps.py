@@ -142,7 +142,7 @@ def test_thousands_of_changes(tmp_path: Path, dumped: CraftedDump, heap, seed: i
     path = tmp_path / "crafted.dump"
     rng = random.Random(seed)
     empty, loaded = held(heap), 0
-    for case in range(CASES // 8):
+    for case in range(CASES // 12):
         dumped.changed(rng).write(path)
         before = heap.stats()
         try:

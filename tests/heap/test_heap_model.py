@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import sharedoa as oa
+from tests.differential.effort import examples
 
 from .conftest import MODES
 from .shapes import Circle, Empty, Ring, Shape, Square
@@ -173,4 +174,6 @@ class HeapMachine(RuleBasedStateMachine):
 
 
 TestHeapMachine = HeapMachine.TestCase
-TestHeapMachine.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
+TestHeapMachine.settings = settings(
+    max_examples=examples(60), stateful_step_count=30, deadline=None
+)

@@ -243,7 +243,7 @@ def _worlds_and_operations() -> list[Any]:
 def test_ctrl_c_at_some_moments(world: World, operation: Callable[[World], None]) -> None:
     operation(world)
     world.check()
-    assert interrupt_everywhere(lambda: operation(world), world.check, 12) >= 12
+    assert interrupt_everywhere(lambda: operation(world), world.check, 8) >= 8
 
 
 @pytest.mark.slow

@@ -130,12 +130,12 @@ def _is_first(path: Path) -> bool:
 
 
 def _modes(path: Path) -> Sequence[tuple[str, bool]]:
-    """(mode, debug). Unless time is given, every third for a few programs, by turns, and some for
+    """(mode, debug). Unless time is given, every fifth for a few programs, by turns, and some for
     the rest, fewer for further variants of one program."""
     if IS_THOROUGH:
         return EVERYTHING
     if path.name in BY_TURNS:
-        return EVERYTHING[BY_TURNS.index(path.name) % 3 :: 3]
+        return EVERYTHING[BY_TURNS.index(path.name) :: len(BY_TURNS)]
     return Random(path.name).sample(EVERYTHING, 2 if _is_first(path) else 1)
 
 

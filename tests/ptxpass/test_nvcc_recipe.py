@@ -16,13 +16,14 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dispatch.identify.bits import TAG_LIMIT, TAG_SHIFT
 from dispatch.range_table import SegmentTree
 from dispatch.state import WORDS
 from ptxpass import nvcc
+from tests.differential.effort import examples
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "ptxpass" / "examples"
@@ -153,12 +154,14 @@ def expected_tree(ranges: list[Range]) -> bytes:
     return SegmentTree.build(starts, ends, type_indices, strides, lives).nodes.tobytes()
 
 
+@settings(max_examples=examples(120))
 @given(disjoint_ranges())
 def test_the_header_builds_the_tree_of_range_table(driver: Path, ranges: list[Range]) -> None:
     numbers = [number for item in ranges for number in item]
     assert ask(driver, "tree", len(ranges), *numbers) == expected_tree(ranges)
 
 
+@settings(max_examples=examples(120))
 @given(disjoint_ranges(), st.randoms(use_true_random=False))
 def test_touching_ranges_of_one_class_become_one(
     driver: Path, ranges: list[Range], random: Random
@@ -320,7 +323,7 @@ def nvcc_command(source: Path, *more: str) -> list[str]:
 @pytest.mark.parametrize("standard", ["c++17", pytest.param("c++20", marks=pytest.mark.slow)])
 def test_all_of_the_header_compiles_without_warnings(program: Path, standard: str) -> None:
     strict = ["-Werror=all-warnings", "-Xcompiler=-Wall,-Wextra,-Werror", "-arch=sm_80"]
-    command = nvcc_command(program, *strict, f"-std={standard}", "-o", str(program.parent / "out"))
+    command = nvcc_command(program, *strict, f"-std={standard}", "-c", "-o", f"{program}.o")
     command.remove("-std=c++17")
     subprocess.run(command, check=True)
 

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptxpass.text import PtxError, print_module, read_module
@@ -25,6 +25,7 @@ from ptxpass.text.syntax import (
     SymbolValue,
     type_size,
 )
+from tests.differential.effort import examples
 
 from .golden import FOLDER
 
@@ -158,7 +159,7 @@ def test_statements_read_at_once_are_as_those_read_by_tokens(
 ):
     random, text = Random(name), (FOLDER / name).read_text()
     # Letters that are missing, doubled or others, so that some are neither.
-    places = sorted(random.sample(range(len(text)), 6))
+    places = sorted(random.sample(range(len(text)), 3))
     damaged = [
         text[:at] + random.choice(("", 2 * text[at], *",;[]{}.%@!|-+ 9")) + text[at + 1 :]
         for at in places
@@ -205,6 +206,7 @@ def test_damaged_text_is_refused_or_kept(name: str, data: st.DataObject):
         assert print_module(module) == damaged
 
 
+@settings(max_examples=examples(60))
 @given(st.text(max_size=200))
 def test_any_text_is_refused_with_a_line(text: str):
     with pytest.raises(PtxError) as caught:

@@ -21,7 +21,7 @@ from tests.codegen.interpreted import InterpretedGpu
 
 from .evolution import EagerDevice
 
-COUNT = 256
+COUNT = 192
 SOME = np.random.default_rng(7).permutation(COUNT)
 NONE = Clusters()
 #: Launches after which all comparisons have ended.

@@ -48,7 +48,7 @@ class Giant(Star):
     size: f32
 
 
-@pytest.mark.parametrize("mode", quick_modes("auto", "concord"))
+@pytest.mark.parametrize("mode", quick_modes("auto"))
 def test_code_for_gpus(mode: str) -> None:
     """Both GPU back ends take what builds grids, and what searches them."""
     cls, listed = shared_type(Giant), shared_type(Star)

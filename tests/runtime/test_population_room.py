@@ -59,7 +59,7 @@ class Cell(oa.Object):
         self.number *= 2
 
     def bound(self) -> None:
-        if self.number > 1 << 20:
+        if self.number > 1 << 14:
             oa.delete(self)
 
 
@@ -81,9 +81,9 @@ def test_growth_to_the_limit(device: str, monkeypatch: pytest.MonkeyPatch) -> No
         with oa.capture() as bounding:
             oa.all(Cell).divide()
             oa.all(Cell).bound()
-        bounding.run(9)
+        bounding.run(3)
         found = heap.all(Cell).number.numpy()
-        assert sorted(found.tolist()) == [1 << 20]
+        assert sorted(found.tolist()) == [1 << 14]
         check_invariants(heap)
 
 

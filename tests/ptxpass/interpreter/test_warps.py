@@ -7,8 +7,10 @@ from collections.abc import Callable, Collection, Sequence
 from functools import reduce
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from tests.differential.effort import examples
 
 from . import Machine, PtxFault
 
@@ -168,6 +170,7 @@ def test_what_a_lane_has_not_may_be_fetched_and_not_used() -> None:
     assert run(f"{body}\n@!%p0 mov.u32 %r1, %r2;") == [4, 7] * 16
 
 
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_any_threads_may_be_active_together(data: st.DataObject) -> None:
     """Each thread gets the mask of a group that it is in, and may wait for the others in it."""
