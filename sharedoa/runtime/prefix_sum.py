@@ -35,6 +35,9 @@ PIECE = BLOCK * GROUP
 #: Sums of a level that a thread adds up: up to so many pieces, there is one level.
 MOST = 128
 _FANS_OF_A_PIECE, _FANS_OF_THE_MOST = BLOCK // FAN, MOST // FAN
+_STAGED = PIECE + BLOCK
+"""Words for a piece with one more behind each group: so threads that ask for the same element of
+their groups ask different banks of the shared memory."""
 
 
 class ExclusivePrefixSum(Protocol):
@@ -278,7 +281,9 @@ def kernel_scan_tiles(
     values: Array[i32], length: i32, said: Array[u64], result: Array[i32]
 ) -> None:
     """``result`` becomes the prefix sums. Each block says what its piece sums up to, with the
-    number of the launch, and waits until all before it have."""
+    number of the launch, and waits until all before it have. Threads side by side read and write
+    elements side by side; in between each thread has a group."""
+    staged = shared(i32, _STAGED)
     totals = shared(i32, BLOCK)
     fans = shared(i32, _FANS_OF_A_PIECE)
     earlier = shared(i32, BLOCK)
@@ -286,10 +291,15 @@ def kernel_scan_tiles(
     launch = shared(u64, 1)  # one more than the last one, in the upper half
     t = u32(grid(1))
     tile, thread = t // BLOCK, t % BLOCK
-    start, last = t * GROUP, u32(length) - 1
-    loaded = [values[min(start + u32(k), last)] for k in range(GROUP)]
+    first, start, last = tile * PIECE, t * GROUP, u32(length) - 1
+    read = [values[min(first + u32(k) * BLOCK + thread, last)] for k in range(GROUP)]
     if thread == 0:
         launch[0] = ((atomic_add(said, tile, u64(0)) >> u64(32)) + u64(1)) << u64(32)
+    for k in range(GROUP):
+        place = u32(k) * BLOCK + thread
+        staged[place + place // GROUP] = read[k]
+    syncthreads()
+    loaded = [staged[thread * (GROUP + 1) + u32(k)] for k in range(GROUP)]
     total = i32(0)
     for k in range(GROUP):
         if start + u32(k) > last:
@@ -327,9 +337,13 @@ def kernel_scan_tiles(
     for k in range(_FANS_OF_A_PIECE):
         before += earlier_fans[k]
     for k in range(GROUP):
-        if start + u32(k) <= last:
-            result[start + u32(k)] = before
+        staged[thread * (GROUP + 1) + u32(k)] = before
         before += loaded[k]
+    syncthreads()
+    for k in range(GROUP):
+        place = u32(k) * BLOCK + thread
+        if first + place <= last:
+            result[first + place] = staged[place + place // GROUP]
 
 
 class PrefixSumByTiles:
