@@ -461,7 +461,7 @@ def _assert(context: Context, node: ast.Assert) -> list[tree.Statement]:
     message = _message(context, node)
     context.narrowed.update(narrowings(context, node.test))
     context.assume(assigned_by(node.test, True))
-    asks = _asks_about_objects(test)
+    asks = _asks_about_objects(test) and not _may_go_on(context, node)
     is_fixed = isinstance(message, str)
     if is_fixed and not asks:
         return [tree.Assert(location, test, message)]
@@ -521,6 +521,32 @@ def _asks_about_objects(test: tree.Expression) -> bool:
     if isinstance(test, tree.Compare):
         return isinstance(test.left.type, ReferenceType)
     return isinstance(test, tree.TypeTest)
+
+
+def _may_go_on(context: Context, node: ast.Assert) -> bool:
+    """Whether what follows an assertion about one reference takes no object for there: it promises
+    none, or only what asks that reference for nothing follows in the function."""
+    match node.test:
+        case ast.Compare(ops=[ast.Is()], comparators=[ast.Constant(value=None)]):
+            return True
+        case ast.Compare(left=promised, ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            body = context.source.definition.body
+            place = next((n for n, each in enumerate(body) if each is node), len(body))
+            following = [each for later in body[place + 1 :] for each in ast.walk(later)]
+            return place < len(body) and not any(_may_ask(promised, each) for each in following)
+    return False
+
+
+def _may_ask(promised: ast.expr, node: ast.AST) -> bool:
+    """Whether an expression may be what is promised to be an object, or make use of it."""
+    match node:
+        case ast.Name(ctx=ast.Load()):
+            return isinstance(promised, ast.Name) and promised.id == node.id
+        case ast.Attribute(ctx=ast.Load()):
+            return isinstance(promised, ast.Attribute) and promised.attr == node.attr
+        case ast.Call() | ast.Subscript():
+            return True
+    return not isinstance(promised, ast.Name | ast.Attribute)
 
 
 def _give_up(context: Context, location: tree.Location) -> tree.Return:

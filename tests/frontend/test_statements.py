@@ -282,6 +282,34 @@ def test_assert_print_and_barrier() -> None:
 
 
 @pytest.mark.parametrize(
+    ("statements", "leaves"),
+    [
+        ("assert cell is None\ncell.count = 1", False),
+        ("assert cell.next is None\ncell.next = cell", False),
+        ("assert cell.next is not None\ncell.next = None", False),
+        ("assert cell is not None\nx = 2.0", False),
+        ("assert cell is not None\ncell.count = 1", True),
+        ("assert cell.next is not None\ncell.next.count = 1", True),
+        ("assert cell.next is not None\nother.next.count = 1", True),
+        ("assert cells[0] is not None\nx = 2.0", True),
+        ("assert cell.next is not None\nother = cells[0]", True),
+        ("assert cell.next is not None\nx = f32(cell.count)", True),
+        ("for k in range(3):\n    assert cell.next is not None\n    cell.next = None", True),
+        ("assert cell.next is other\nx = 2.0", True),
+        ("assert not cell.next\nx = 2.0", True),
+        ("assert x > 0 and cell is not None\nx = 2.0", True),
+    ],
+)
+def test_what_follows_an_assertion_that_promises_an_object(
+    tmp_path: Path, statements: str, leaves: bool
+) -> None:
+    """It must not run if it may ask what is none."""
+    parameters = "cell: Cell, other: Cell, cells: oa.Array[Cell], x: f32"
+    kernel = kernel_from(tmp_path, parameters, statements, Cell=Cell)
+    assert ("    return\n" in text_of(kernel)) == leaves
+
+
+@pytest.mark.parametrize(
     ("statement", "message"),
     [
         ("assert x > 0, (x, x)", "the message of an assert is no text"),

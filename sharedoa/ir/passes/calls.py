@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from ..core import Function, Operation, operations_in
+from ..core import Function, Operation, Program, operations_in
 from ..operations import kind_of
 
 _CALLING = ("call", "call_virtual")
@@ -31,3 +31,27 @@ def called_by(function: Function) -> Iterator[str]:
     """The symbols of the functions that a function may call."""
     for operation in operations_in(function):
         yield from callees(operation)
+
+
+class Inside:
+    """Whether something is so of an operation, or of one within it or in what it calls."""
+
+    def __init__(self, program: Program, holds: Callable[[Operation], bool]) -> None:
+        self._functions, self._holds = program.functions, holds
+        self._known: dict[str, bool] = {}
+
+    def of(self, operation: Operation) -> bool:
+        regions = operation.regions
+        within = (each for region in regions for each in region.operations)
+        return (
+            self._holds(operation)
+            or any(map(self._function, callees(operation)))
+            or any(map(self.of, within))
+        )
+
+    def _function(self, symbol: str) -> bool:
+        if symbol not in self._known:
+            self._known[symbol] = False
+            operations = self._functions[symbol].body.operations
+            self._known[symbol] = any(map(self.of, operations))
+        return self._known[symbol]

@@ -23,7 +23,7 @@ of an object whose field is read there, or of an element that is inside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -43,13 +43,13 @@ from ..core import (
     rounds_of,
     unconverted,
 )
-from ..field_loads import FieldLoads, Place
+from ..field_loads import MOST_ELEMENTS, FieldLoads, Place
 from ..job import Job
 from ..next_elements import NextElement, load_next, next_element
 from ..operations import Effects, effects_of, kind_of
 from ..rewrite import make, replace_uses
 from ..small_functions import in_place, is_small
-from .calls import called_by, callees
+from .calls import Inside, called_by, callees
 
 MOST_PLACES = 6
 """Loaded with a first field: each takes a register, and memory moves 32 bytes for it."""
@@ -144,7 +144,7 @@ class _Order:
     """Of one region: at which of its operations others are, and how many of those before an
     operation branch, and have loops."""
 
-    def __init__(self, region: Region, branches: _Inside, loops: _Inside) -> None:
+    def __init__(self, region: Region, branches: Inside, loops: Inside) -> None:
         self.place = {operation: n for n, operation in enumerate(region.operations)}
         for number, operation in enumerate(region.operations):
             for inner in operation.regions:
@@ -159,8 +159,8 @@ class _Seeker:
     def __init__(self, program: Program, layout: Layout) -> None:
         self._program, self._layout = program, layout
         self.loads = FieldLoads(program)
-        self._branches = _Inside(program, lambda o: bool(o.regions or effects_of(o) & _BRANCHING))
-        self._loops = _Inside(program, _is_loop)
+        self._branches = Inside(program, lambda o: bool(o.regions or effects_of(o) & _BRANCHING))
+        self._loops = Inside(program, _is_loop)
 
     def firsts(
         self, function: Function, region: Region, loop: Operation | None
@@ -189,10 +189,10 @@ class _Seeker:
 
     def _is_cheap(self, place: Place) -> bool:
         """Whether it is needed, or lies beside others of the object: elements of which one is meant
-        have a row each, and memory moves 32 bytes for each row."""
-        return (
-            place.is_known or self._layout.addressing(place.owner, str(place.steps[0])).scale == 1
-        )
+        have a row each, and memory moves 32 bytes for each row. The first one is meant most, as
+        arrays are filled from there."""
+        is_beside = self._layout.addressing(place.owner, str(place.steps[0])).scale == 1
+        return place.is_known or is_beside or not any(step in place.steps for step in _LATER)
 
     def _wanted(
         self,
@@ -221,36 +221,14 @@ class _Seeker:
         return _Order(region, self._branches, self._loops)
 
 
+_LATER = range(1, MOST_ELEMENTS)
+"""Elements behind the first one."""
 _BRANCHING = Effects.REPORTS | Effects.RAISES
 
 
 def _is_loop(operation: Operation) -> bool:
     kind = kind_of(operation)
     return kind is None or kind.is_loop
-
-
-class _Inside:
-    """Whether something is so of an operation, or of one within it or in what it calls."""
-
-    def __init__(self, program: Program, holds: Callable[[Operation], bool]) -> None:
-        self._functions, self._holds = program.functions, holds
-        self._known: dict[str, bool] = {}
-
-    def of(self, operation: Operation) -> bool:
-        regions = operation.regions
-        within = (each for region in regions for each in region.operations)
-        return (
-            self._holds(operation)
-            or any(map(self._function, callees(operation)))
-            or any(map(self.of, within))
-        )
-
-    def _function(self, symbol: str) -> bool:
-        if symbol not in self._known:
-            self._known[symbol] = False
-            operations = self._functions[symbol].body.operations
-            self._known[symbol] = any(map(self.of, operations))
-        return self._known[symbol]
 
 
 def _homes(function: Function) -> dict[Value, Region]:
