@@ -118,7 +118,7 @@ def _step_of(loop: Operation, region: Region, index: Value) -> int | None:
 
 
 def load_next(element: NextElement, at: Location) -> list[Operation]:
-    """Operations that load the next element, or this one again where that is outside."""
+    """Operations that load the next element, or the first one where that is outside."""
     made: list[Operation] = []
 
     def write(kind: str, operands: list[Value], type: Type, **attributes: Any) -> Value:
@@ -143,8 +143,8 @@ def load_next(element: NextElement, at: Location) -> list[Operation]:
     next = write("binary", [index, step], counts, operator="add")
     for operator, bound in (("lt", length), ("ge", zero)):
         is_inside = write("compare", [next, bound], boolean, operator=operator)
-        next = write("select", [is_inside, next, index], counts)
-    attributes = element.like.attributes
+        next = write("select", [is_inside, next, zero], counts)
+    attributes = {**element.like.attributes, "may_be_negative": False}
     lvalue = write(element.like.kind, [base, next], element.like.result.type, **attributes)
     write("load", [lvalue], element_of(lvalue))
     return made

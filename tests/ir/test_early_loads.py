@@ -3,6 +3,7 @@ interpreter refuses to read what is no object or element, so whatever is read to
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from textwrap import dedent
@@ -16,6 +17,7 @@ from sharedoa import i32, ir
 from sharedoa.ir.core import operations_in
 from sharedoa.ir.passes.early_loads import load_early
 from sharedoa.ir.verify import verify
+from sharedoa.model.layout import Header, Layout
 
 from ..differential.effort import examples
 from .programs import job, program_from
@@ -62,6 +64,17 @@ def early(program: ir.Program) -> int:
 @pytest.mark.parametrize("body", ROUNDS)
 def test_what_is_loaded_early(tmp_path: Path, body: str) -> None:
     assert early(program_of(tmp_path, WALK.format(body))) == ROUNDS[body]
+
+
+def test_the_first_element_of_an_array_in_rows(tmp_path: Path) -> None:
+    """Of an array in a record all are loaded early."""
+    lines = "if p.value > n:\n        q = p.links[c % 3]\n        if q is not None:\n"
+    body = WALK.format(lines + "            s += 1")
+    for layout, loaded in (Layout("aos", Header(8, 8)), 4), (Layout("tile", Header(0, 0)), 2):
+        program = program_of(tmp_path, body)
+        load_early(program, replace(job(device=True, shares_loops=True), layout=layout))
+        found = [each for each in operations_in(program) if each.kind == "together"]
+        assert sum(len(each.operands) - 1 for each in found) == loaded
 
 
 class Deep(Place):

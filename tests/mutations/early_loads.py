@@ -10,13 +10,14 @@ _TESTS = "tests/ir/test_early_loads.py"
 _RANDOM = f"{_TESTS}::test_random_loops_mean_the_same"
 _ENDS = f"{_TESTS}::test_elements_at_the_ends"
 _WHICH = f"{_TESTS}::test_what_is_loaded_early"
+_FIRST = f"{_TESTS}::test_the_first_element_of_an_array_in_rows"
 _CODE = "tests/codegen/test_early_loads.py::test_no_branch_between_loads"
 _FILES = "tests/ir/test_files.py"
 
 MUTATIONS = (
     Mutation(
         "the next element is not looked at", _NEXT,
-        "next = write(\"select\", [is_inside, next, index], counts)", "pass",
+        "next = write(\"select\", [is_inside, next, zero], counts)", "pass",
         "what is behind the last element of an array is read", (_ENDS,),
     ),
     Mutation(
@@ -51,6 +52,11 @@ MUTATIONS = (
         "behind loops", _PASS,
         "place < begin or order.loops[place + 1] > order.loops[begin]:", "place < begin:",
         "what is needed behind a loop is read before it", (_WHICH, _FILES),
+    ),
+    Mutation(
+        "every element of an array in rows", _PASS,
+        "place.is_known or is_beside or not any(step in place.steps for step in _LATER)", "True",
+        "four rows are read for an element, of which one is needed", (_FIRST,),
     ),
     Mutation(
         "loops of known length", _PASS,
