@@ -538,15 +538,22 @@ def _may_go_on(context: Context, node: ast.Assert) -> bool:
 
 
 def _may_ask(promised: ast.expr, node: ast.AST) -> bool:
-    """Whether an expression may be what is promised to be an object, or make use of it."""
-    match node:
-        case ast.Name(ctx=ast.Load()):
-            return isinstance(promised, ast.Name) and promised.id == node.id
-        case ast.Attribute(ctx=ast.Load()):
-            return isinstance(promised, ast.Attribute) and promised.attr == node.attr
-        case ast.Call() | ast.Subscript():
+    """Whether an expression may be what is promised to be an object, or make use of it. Other
+    variables may refer to the same, all but the one whose field the assertion itself asks."""
+    match promised, node:
+        case _, ast.Call() | ast.Subscript():
             return True
-    return not isinstance(promised, ast.Name | ast.Attribute)
+        case ast.Name(id=name), ast.Name(id=used):
+            return used == name
+        case ast.Attribute(value=ast.Name(id=owner)), ast.Name(id=used, ctx=context):
+            return used == owner and not isinstance(context, ast.Load)
+        case ast.Attribute(value=ast.Name(id=owner), attr=field), ast.Attribute(
+            value=ast.Name(id=used), attr=other, ctx=context
+        ):
+            return used != owner or (field == other and isinstance(context, ast.Load))
+        case ast.Name() | ast.Attribute(value=ast.Name()), _:
+            return isinstance(node, ast.Attribute)
+    return True
 
 
 def _give_up(context: Context, location: tree.Location) -> tree.Return:

@@ -48,8 +48,14 @@ MUTATIONS = (
     ),
     Mutation(
         "a promise that is asked", _STATEMENTS,
-        "isinstance(promised, ast.Attribute) and promised.attr == node.attr", "False",
+        "return used != owner or (field == other and isinstance(context, ast.Load))",
+        "return used != owner",
         "what follows a failed assertion asks no object for a field", _PROMISES,
+    ),
+    Mutation(
+        "a promise that another variable refers to", _STATEMENTS,
+        "return used != owner or (field", "return (field",
+        "a field of the object that is none is written by its other name", _PROMISES,
     ),
     Mutation(
         "a promise within a loop", _STATEMENTS,
