@@ -297,6 +297,7 @@ def test_assert_print_and_barrier() -> None:
         ("assert cell.next is not None\nother.count = 1", True),
         ("assert cell.next is not None\nx = f32(other.count)", True),
         ("assert cell.next is not None\ncell.count += 1", False),
+        ("assert cell.next is not None\nother = cell.next", True),
         ("assert cell.next is not None\ncell = other\ncell.count = 1", True),
         ("assert cell.next is not None\nother = cells[0]", True),
         ("assert cell.next is not None\nx = f32(cell.count)", True),
