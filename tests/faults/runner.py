@@ -132,13 +132,18 @@ class Runner:
         sys.stderr.flush()
         began = time.monotonic()
         if self._settings.fresh:
-            pid = self._start_fresh(job, folder)
-        else:
+            self._running.append(_Running(job, folder, self._start_fresh(job, folder), began))
+            return False
+        # What Python does around a fork would drop an interrupt.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
             pid = os.fork()
             if pid == 0:
                 _settle(folder, self._environment(job))
                 return True
-        self._running.append(_Running(job, folder, pid, began))
+            self._running.append(_Running(job, folder, pid, began))
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return False
 
     def _start_fresh(self, job: Job, folder: Path) -> int:
