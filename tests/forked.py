@@ -34,7 +34,10 @@ ROOT = Path(__file__).parents[1]
 MODULES = (
     "numpy", "cffi", "llvmlite.ir", "llvmlite.binding", "sortedcontainers", "sharedoa.cli.commands",
     "sharedoa.backends.cpu", "sharedoa.runtime.launch", "sharedoa.targets.host", "ptxpass.text",
-    "sharedoa.ir.pipeline", "ptxpass.cli", "typer.rich_utils",
+    "sharedoa.ir.pipeline", "sharedoa.everyday", "sharedoa.heap.interface", "platformdirs",
+    "sharedoa.runtime.capture", "sharedoa.runtime.vectorised", "sharedoa.runtime.fusion.steps",
+    "sharedoa.runtime.population_sequence", "sharedoa.ir.streaming", "ptxpass.cli",
+    "sharedoa.heap.field_references", "typer.rich_utils",
 )  # fmt: skip
 _MOST = 1 << 20
 
