@@ -19,7 +19,7 @@ from ..modes import rotated
 
 _MOST = 0.05
 """Of the time of the run; PyFuser takes 3.7 % for tracing, 7.7 % with fusion."""
-_RUNS = {"captured": (850, 200), "block": (6000, 20)}
+_RUNS = {"captured": (850, 200), "block": (6000, 10)}
 """Intersections and steps. The program captures its steps; 850 are those of its paper, of which
 there are 5000 steps. A block in each step records them anew, a greater part of small steps."""
 _CAPTURED = pytest.param("captured", marks=pytest.mark.slow)  # which decides but once

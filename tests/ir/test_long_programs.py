@@ -11,7 +11,7 @@ from sharedoa.ir.core import operations_in
 from .kernels import BEGIN, END, kernel_of
 from .programs import job, program_of, run_all
 
-LINES = 1500
+LINES = 1100
 """More than Python nests calls."""
 
 _LOOP = "for i in range(n): s += a[i + 3]"

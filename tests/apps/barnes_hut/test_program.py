@@ -122,6 +122,7 @@ def test_cpython() -> None:
     require_as_oracle(12, 2, backend="python")
 
 
+@pytest.mark.slow
 def test_warps() -> None:
     require_as_oracle(3, 1, backend=InterpretedGpu())
 

@@ -82,6 +82,7 @@ def test_cpython() -> None:
     require_as_oracle(20, 0.3, 2, backend="python")
 
 
+@pytest.mark.slow
 def test_warps() -> None:
     require_as_oracle(40, 0.3, 2, backend=InterpretedGpu())
 

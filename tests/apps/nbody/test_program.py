@@ -69,6 +69,7 @@ def test_cpython() -> None:
     require_as_oracle(25, 3, hurry=2000, backend="python")
 
 
+@pytest.mark.slow
 def test_warps() -> None:
     require_as_oracle(40, 2, hurry=2000, backend=InterpretedGpu())
 
