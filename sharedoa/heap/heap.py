@@ -241,7 +241,7 @@ class Heap(HeapOfLaunches):
         # Here, as who reads an array waits for launches, which may want the lock.
         known = objects._known_selection() if is_array else None
         references = references_of(self, objects) if known is None else known.references
-        with self.lock:
+        with self.memory.no_launch_in_cpython(), self.lock:
             self.wait_for_others()
             self.memory.wait_for_lists()
             if known is None or objects._known_selection() is not known:

@@ -12,6 +12,7 @@ import math
 import threading
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, cast
 
@@ -237,15 +238,17 @@ class Program:
     ) -> None:
         if geometry.is_empty:
             return
-        this = object()
-        try:
-            heap.memory.begin_in_cpython(this, cpython.part_of_launch())
-            refuse_others(heap)
-            heap.synchronize()
-            self.run_in_cpython(heap, self.plan.host_values(arguments), geometry)
-        finally:
-            heap.memory.launching.pop(this, None)
-        births = self._known_births()
+        this, births = object(), self._known_births()
+        is_alone = heap.upkeep.is_shared and (births is None or births.changes)
+        # As others go through a population: nobody ends objects of theirs meanwhile.
+        with heap.memory.no_launch_in_cpython() if is_alone else nullcontext():
+            try:
+                heap.memory.begin_in_cpython(this, cpython.part_of_launch())
+                refuse_others(heap)
+                heap.synchronize()
+                self.run_in_cpython(heap, self.plan.host_values(arguments), geometry)
+            finally:
+                heap.memory.launching.pop(this, None)
         if births is not None and births.changes:
             heap.synchronize()
             look_after(heap, births, geometry, turns_in(self.uses(), geometry, arguments))

@@ -128,7 +128,7 @@ def bear() -> None:
 
 
 def test_who_deletes_an_array_does_not_wait_with_the_lock(monkeypatch):
-    """A launch in CPython that begins meanwhile wants it."""
+    """A launch in CPython that another thread asks for meanwhile wants it."""
     with oa.Heap(backend="python", capacity="64MiB") as heap:
         others = [threading.Thread(target=heap.wait)]
         others[0].start()  # from now on there are others
@@ -143,8 +143,7 @@ def test_who_deletes_an_array_does_not_wait_with_the_lock(monkeypatch):
             if len(others) == 1:
                 others.append(threading.Thread(target=launch, daemon=True))
                 others[1].start()
-                while others[1].is_alive() and not heap.memory.launching:
-                    time.sleep(0.001)
+                others[1].join(0.1)
 
         monkeypatch.setattr(heap.memory, "wait_for_lists", meanwhile)
         thread = threading.Thread(target=heap.delete, args=(given,), daemon=True)

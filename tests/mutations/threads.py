@@ -131,6 +131,26 @@ MUTATIONS = (
         (f"{_TESTS}::test_references_that_are_stored_while_objects_move",),
     ),
     Mutation(
+        "launches in CPython end objects while others go on", "sharedoa/runtime/launch.py",
+        "heap.memory.no_launch_in_cpython() if is_alone else", "nullcontext() if is_alone else",
+        "another thread's launch in CPython comes to objects that were deleted",
+        ("tests/runtime/test_cpython.py::test_a_launch_that_ends_objects_waits_for_others",),
+    ),
+    Mutation(
+        "the host deletes objects while CPython goes through them", "sharedoa/heap/heap.py",
+        "        with self.memory.no_launch_in_cpython(), self.lock:\n"
+        "            self.wait_for_others()",
+        "        with self.lock:\n            self.wait_for_others()",
+        "another thread's launch in CPython comes to objects that were deleted",
+        ("tests/runtime/test_cpython.py::test_a_deletion_waits_for_launches_of_others",),
+    ),
+    Mutation(
+        "one object is deleted while CPython goes through all", "sharedoa/heap/one_object.py",
+        'if heap.upkeep.is_shared and heap.backend.name == "python":', "if False:",
+        "another thread's launch in CPython comes to an object that was deleted",
+        ("tests/runtime/test_cpython.py::test_a_deletion_waits_for_launches_of_others",),
+    ),
+    Mutation(
         "who moves by themselves is decided before the lock", "sharedoa/heap/automatic.py",
         '''        with heap.lock:  # under which another thread that begins to use the heap says so
             if not self._may_move(heap, regions):

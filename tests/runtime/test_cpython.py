@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 
 import numpy as np
 import pytest
 
 import sharedoa as oa
 from sharedoa import f32, i32
+from sharedoa.heap.heap import Heap
+from tests.interleaving import OtherThread, place, switching
 
 
 class Cell(oa.Object):
@@ -344,3 +347,62 @@ def test_a_line_that_is_too_long_is_cut_between_numbers(capsys) -> None:
         oa.synchronize()
     words = capsys.readouterr().out.split()
     assert set(words) == {"0.1"} and len(words) == 1023 // 18
+
+
+has_begun = threading.Event()
+
+
+def pause() -> None:
+    has_begun.set()
+    time.sleep(0.1)
+
+
+class Guest(oa.Object):
+    number: i32
+
+    def greet(self):
+        pause()
+        self.number += 1
+
+    def leave(self):
+        oa.delete(self)
+
+
+def test_a_launch_that_ends_objects_waits_for_others():
+    """CPython goes through them one after another, and some would be gone."""
+    heap = oa.current_heap()
+    has_begun.clear()
+    oa.new(Guest, 4)
+
+    def end() -> None:
+        with heap:
+            oa.new(Guest, 1)  # from here on several threads use the heap
+            assert may_begin.wait(10) and has_begun.wait(10)
+            oa.all(Guest).leave()
+
+    may_begin, other = threading.Event(), OtherThread(end)
+    other.go()
+    may_begin.set()
+    oa.all(Guest).greet()
+    other.end()
+    assert len(oa.all(Guest)) == 0
+
+
+@pytest.mark.parametrize(("some", "left"), [(slice(None), 1), (2, 5)], ids=["many", "one"])
+def test_a_deletion_waits_for_launches_of_others(some, left):
+    """Also for one that begins after the deletion has waited for all that there were."""
+    heap = oa.current_heap()
+    oa.new(Guest, 4)
+
+    def greet(times: int = 1) -> None:
+        with heap:
+            oa.new(Guest, 1)
+            for _ in range(times):
+                oa.all(Guest).greet()
+
+    use = OtherThread(lambda: greet(0))  # from then on several threads use the heap
+    use.go()
+    use.end()
+    with switching(place(Heap.delete, "with self."), greet):
+        oa.delete(oa.all(Guest)[some])
+    assert len(oa.all(Guest)) == left
