@@ -88,8 +88,8 @@ class Launched:
     and how many threads it had, whether those did nothing, as in a captured step that has not yet
     listed who lives; what each class cost it; whether it is looked at later than it should be, as
     there were too many ``looks``. And what it used when it was looked at, under which
-    circumstances, how long that took, whether an earlier run did it, and how many groups of fields
-    are kept for later ones."""
+    circumstances, how long that took, whether an earlier run did it, and what is kept for later
+    ones: whether it had been launched ``LAUNCHES`` times, and how many groups of fields."""
 
     looks: _Looks
     launches: int = 0
@@ -104,7 +104,9 @@ class Launched:
     seconds: float = 0.0
     is_recalled: bool = False
     may_recall: bool = True
-    groups_kept: int = -1
+    kept: tuple[bool, int] = (False, -1)
+    #: How often it had been launched when clusters were chosen by it last.
+    chosen_at: int = 0
     #: Whether it is to be looked at amid the next run of its step.
     waits: bool = False
 
@@ -114,7 +116,16 @@ class Launched:
         if self.was_idle:
             return 0
         left = LAUNCHES - 1 - self.launches
-        return left if left > 0 or not self.looks.are_too_many else 1
+        if left > 0:
+            return left
+        is_due = self.chosen_at < LAUNCHES and not self.looks.are_held
+        return 0 if is_due or not self.looks.are_too_many else 1
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether it has turned out to be no preparation for others since clusters were chosen by
+        what is known of it, so that less needs to be spared now."""
+        return self.chosen_at < LAUNCHES <= self.launches and not (self.is_new or self.waits)
 
     @property
     def is_counted(self) -> bool:
@@ -146,8 +157,15 @@ class Launched:
         self.launches = max(self.launches, look.launches)
         self.saw(look.costs, max(objects, look.objects), max(threads, look.threads))
         self.looked_at = min(self.launches, LAUNCHES - 1)
-        self.is_recalled = True
-        self.looks.seconds += look.seconds * (_CONFIRMED if look.launches >= LAUNCHES else 1.0)
+        self.is_recalled, self.seconds = True, look.seconds
+        is_confirmed = look.launches >= LAUNCHES
+        self.kept = is_confirmed, self.groups
+        self.looks.seconds += look.seconds * (_CONFIRMED if is_confirmed else 1.0)
+
+    @property
+    def groups(self) -> int:
+        """How many groups of fields were counted."""
+        return sum(len(each.known) for each in self.costs.values())
 
     def look(self) -> Look:
         """For later runs; without what was sampled, which is large."""
@@ -209,8 +227,10 @@ def consider(
         looked_at |= dict.fromkeys(launched.seen, True)
         launched.seen.clear()
         seen = [known for known, has_work in looked_at.items() if has_work]
+        proven = [known for known in found if known is not None and known.is_proven]
+        if seen or proven:
+            _choose_by(heap, launched.programs, [*dict.fromkeys([*seen, *proven])])
         if seen:
-            _choose_by(heap, launched.programs, seen)
             launched.looks.took(begun)
         return [each if each is not None and each.is_counted else None for each in found]
 
@@ -290,7 +310,7 @@ def _sample(
             costs[cls] = SampledCosts(layout, cls, fields)
     objects = _most_objects(heap, program)
     known.saw(costs, objects, math.prod(geometry.threads))
-    known.seconds, known.groups_kept = perf_counter() - begun, -1
+    known.seconds, known.kept = perf_counter() - begun, (False, -1)
     return True
 
 
@@ -319,6 +339,8 @@ def _choose_by(heap: Heap, programs: _Programs, seen: Sequence[Launched]) -> Non
             known.is_put_off = True
         return
     begun = perf_counter()
+    for known in seen:
+        known.chosen_at = known.launches
     try:
         _choose(heap, programs, seen)
     except NotCounted:  # other programs ran then: what this one's next launches touch is looked at
@@ -332,11 +354,11 @@ def _choose_by(heap: Heap, programs: _Programs, seen: Sequence[Launched]) -> Non
     for launched in programs.values():
         for known in launched.values():
             # What other programs use is not asked: whoever launches them may wait for the heap.
-            if known.is_recalled or known.then is None or known.uses is None:
+            if known.then is None or known.uses is None:
                 continue
-            groups = sum(len(each.known) for each in known.costs.values())
-            if groups > known.groups_kept:
-                known.groups_kept = groups
+            now = known.launches >= LAUNCHES, known.groups
+            if now > known.kept:
+                known.kept = now
                 remembered_looks.remember(known.uses, known.then, known.look())
 
 
@@ -380,14 +402,17 @@ def _choose(heap: Heap, programs: _Programs, seen: Sequence[Launched]) -> None:
 
 def _quickest(heap: Heap, cls: ClassType, choice: Choice, least: float) -> Groups | None:
     """The best clusters, or rows where none are worth it; None if they do not cost less than so
-    much. Ones that were slower than what objects have are passed over."""
+    much. Ones that were slower than what objects have are passed over. If all of the best and of
+    what they were made of were, the largest cluster among the best is left out."""
     now = heap.layout.clusters.of(cls)
     best, *others = choice.ways()
     if choice.cost(best) > _WORTHWHILE * choice.cost(()):
         return None if compared_clusters.is_slower(heap, cls, (), now) else ()
+    if best and compared_clusters.is_slower(heap, cls, best, now):
+        others += choice.ways([max(best, key=len)])
     for groups in (best, *others):
         if choice.cost(groups) >= least:
-            return None
+            continue
         if not compared_clusters.is_slower(heap, cls, groups, now):
             return groups
     return None

@@ -3,7 +3,7 @@
 What sampled threads touch says how many pieces of memory clusters spare, not which of these are in
 caches anyway, nor what else a launch waits for. So once there is code for other clusters
 (``planned_clusters``), launches are timed: some with objects as they are, some with the others, and
-again some as they were, so that a population that grows meanwhile misleads nobody. Only launches of
+so on by turns, so that a population that changes meanwhile misleads nobody. Only launches of
 one kind are compared with each other, and nobody waits for them. Objects keep what took less time;
 which that was is known for as long as there are not many times as many of them, and kept for later
 runs (``remembered_looks``). Which clusters there are has no effect on results.
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from .unit import Unit
 
 Submit = Callable[[Layout], background.Task]
-_TURNS = 3
-"""As objects are, with the other clusters, and as they were."""
-_SAMPLES, _WARM_UP = 12, 2
+_TURNS = 5
+"""As objects are, with the other clusters, as they were, with the others, and as they were."""
+_SAMPLES, _WARM_UP = 8, 2
 """Launches of one kind that are timed in a turn, and how many before these, which find caches and
 code as the other clusters left them."""
 _LEAST = 4
@@ -198,22 +198,16 @@ class Comparison:
         is_last = self._attempts >= _ATTEMPTS
         if taken is None:
             return None if not is_last else other if self._is_wanted else before
-        first, second, last = taken
-        # In a population that grows or dies out, what comes between lies between.
-        mean = (first + last) / 2
-        least, most = (mean, mean) if is_last else (min(first, last), max(first, last))
-        if second < _WORTHWHILE * least:
-            kept, slower = other, before
-        elif is_last or second > most:
-            kept, slower = before, other
-        else:
+        share, is_clear = _compared(taken)
+        if not is_clear and not is_last:
             return None
+        kept, slower = (other, before) if share < _WORTHWHILE else (before, other)
         for cls in differing(before, other):
             note(heap, cls, [Slower(slower.of(cls), kept.of(cls), count(heap, cls.family))])
         choose_again(heap)
         return kept
 
-    def _taken(self) -> tuple[float, float, float] | None:
+    def _taken(self) -> list[float] | None:
         """What the same launches took in each turn; None if none could be timed, or each turn had
         others."""
         of_turns = [0.0] * _TURNS
@@ -221,8 +215,18 @@ class Comparison:
             if min(map(len, kind.seconds)) >= _LEAST:
                 for turn, seconds in enumerate(kind.seconds):
                     of_turns[turn] += sum(kind.started) * median(seconds)
-        first, second, last = of_turns
-        return (first, second, last) if sum(of_turns) > 0 else None  # not NaN, either
+        return of_turns if sum(of_turns) > 0 else None  # not NaN, either
+
+
+def _compared(taken: Sequence[float]) -> tuple[float, bool]:
+    """Of what five turns took: the part that the others take of what objects take as they are, and
+    whether each turn says so beside those before and after it. What changes slowly is in no fourth
+    difference: populations that grow or die out, nor a turn when they are fewest."""
+    first, one, second, two, last = taken
+    gain = (first - 4 * one + 6 * second - 4 * two + last) / 8
+    pairs = [(first, one), (second, one), (second, two), (last, two)]
+    is_clear = len({other < own for own, other in pairs}) == 1
+    return 1 - gain / ((first + 2 * second + last) / 4), is_clear
 
 
 @dataclass(eq=False)

@@ -248,13 +248,13 @@ class Choice:
         """Clusters that cost less than rows, each made of others as long as that spares enough."""
         return self.ways()[0]
 
-    def ways(self) -> list[tuple[Names, ...]]:
+    def ways(self, without: Collection[Names] = ()) -> list[tuple[Names, ...]]:
         """The best clusters, and those that they were made of, one step after another, back to
-        rows."""
+        rows; none of them is one of ``without``."""
         groups = [Group(place, place, False) for place in self._used]
         found: list[tuple[Names, ...]] = [()]
         while True:
-            steps = [*self._steps(groups)]
+            steps = [step for step in self._steps(groups) if self._in(step[2]) not in without]
             if not steps:
                 return found[::-1]
             _, where, group = max(steps, key=lambda step: step[0])

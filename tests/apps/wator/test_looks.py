@@ -57,8 +57,12 @@ def test_other_clusters_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clustering, "PATIENCE", 0.0)
     for name, number in (("_SAMPLES", 3), ("_WARM_UP", 1), ("_LEAST", 2)):
         monkeypatch.setattr(compared_clusters, name, number)
+
     # Which are quicker is anybody's guess.
-    guess = lambda _: (1.0, random.choice([0.5, 1.0, 2.0]), 1.0)
+    def guess(_: object) -> list[float]:
+        other = random.choice([0.5, 1.0, 2.0])
+        return [1.0, other, 1.0, other, 1.0]
+
     monkeypatch.setattr(compared_clusters.Comparison, "_taken", guess)
     assert after_steps() == expected
     assert changes[0] >= 3 and looks[0]
