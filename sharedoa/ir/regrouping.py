@@ -34,7 +34,7 @@ def may_regroup(program: Program) -> bool:
     if not any(each.kind == "new" for branch in branches for each in _below(branch)):
         return False
     loads = sum(operation.kind == "load" for operation in operations_in(program))
-    return loads <= _MOST_LOADS and _writes_only(program, kernel, frozenset(), ())
+    return loads <= _MOST_LOADS and _writes_only(program, kernel, frozenset(), {})
 
 
 def _below(operation: Operation) -> Iterator[Operation]:
@@ -42,19 +42,27 @@ def _below(operation: Operation) -> Iterator[Operation]:
         yield from operations_in(region)
 
 
+_Looked = dict[tuple[str, frozenset[Value]], bool]
+"""Answers of ``_writes_only`` by function and ``own``; no, as long as nobody knows."""
+
+
 def _writes_only(
-    program: Program, function: Function, own: frozenset[Value], within: tuple[str, ...]
+    program: Program, function: Function, own: frozenset[Value], looked: _Looked
 ) -> bool:
     """Whether nothing is changed but new objects, as those that its parameters ``own`` are, and no
-    thread waits for another or does something else that shows who stands beside whom."""
-    return function.symbol not in within and all(
-        _is_harmless(program, operation, own, (*within, function.symbol))
-        for operation in operations_in(function)
-    )
+    thread waits for another or does something else that shows who stands beside whom; no, if it
+    calls itself."""
+    key = function.symbol, own
+    if key not in looked:
+        looked[key] = False
+        looked[key] = all(
+            _is_harmless(program, operation, own, looked) for operation in operations_in(function)
+        )
+    return looked[key]
 
 
 def _is_harmless(
-    program: Program, operation: Operation, own: frozenset[Value], within: tuple[str, ...]
+    program: Program, operation: Operation, own: frozenset[Value], looked: _Looked
 ) -> bool:
     kind = kind_of(operation)
     if kind is None or operation.kind in ("tile", "print"):
@@ -67,7 +75,7 @@ def _is_harmless(
     for function in map(program.functions.__getitem__, callees(operation)):
         given = zip(function.parameters, new, strict=False)
         its_own = frozenset(parameter for parameter, is_new in given if is_new)
-        if not _writes_only(program, function, its_own, within):
+        if not _writes_only(program, function, its_own, looked):
             return False
     return True
 

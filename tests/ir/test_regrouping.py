@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 import sharedoa as oa
 from sharedoa import i32
+from sharedoa.ir import regrouping
 from sharedoa.ir.regrouping import may_regroup
 from sharedoa.runtime.kernel import Kernel
+
+from ..source_files import load_module
 
 
 class Made(oa.Object):
@@ -32,6 +39,11 @@ def doubled(x: i32) -> i32:
 def written(marks: oa.Array[i32], x: i32) -> i32:
     marks[0] = x
     return x
+
+
+@oa.func
+def factorial(x: i32) -> i32:
+    return 1 if x < 2 else x * factorial(x - 1)
 
 
 @oa.kernel
@@ -93,6 +105,15 @@ def by_a_method_of_others(marks: oa.Array[i32]) -> None:
 
 
 @oa.kernel
+def by_a_method_of_both(marks: oa.Array[i32]) -> None:
+    i = oa.grid(1)
+    if i % 2 == 0:
+        made = oa.new(Made, id=i)
+        Counted(i).note(made)
+        Counted(i).note(made.next)
+
+
+@oa.kernel
 def behind(marks: oa.Array[i32]) -> None:
     i = oa.grid(1)
     if i % 2 == 0:
@@ -116,6 +137,40 @@ def looping(marks: oa.Array[i32]) -> None:
         total += marks[k]
     if i % 2 == 0:
         oa.new(Made, id=total)
+
+
+@oa.kernel
+def looping_somehow(marks: oa.Array[i32]) -> None:
+    i = oa.grid(1)
+    total = i
+    while total > 9:
+        total //= 2
+    if i % 2 == 0:
+        oa.new(Made, id=total)
+
+
+@oa.kernel
+def recursive(marks: oa.Array[i32]) -> None:
+    i = oa.grid(1)
+    if i % 2 == 0:
+        oa.new(Made, id=factorial(i % 5))
+
+
+@oa.kernel
+def in_a_tile(marks: oa.Array[i32]) -> None:
+    i = oa.grid(1)
+    tile = oa.shared(i32, 4)
+    if i % 2 == 0:
+        oa.new(Made, id=tile[0])
+
+
+@oa.kernel
+def two_ways(marks: oa.Array[i32]) -> None:
+    i = oa.grid(1)
+    made = oa.new(Made, id=i)
+    other = made if marks[0] > 0 else made.next
+    if i % 2 == 0:
+        other.id = oa.new(Counted, id=i).id
 
 
 @oa.kernel
@@ -147,9 +202,34 @@ def together(marks: oa.Array[i32]) -> None:
     ("kernel", "may"),
     [(in_turn, True), (begun, True), (checked, True), (by_all, False), (elsewhere, False),
      (by_a_function, False), (by_a_method, True), (by_a_method_of_others, False),
-     (behind, False), (adding, False), (looping, False),
+     (by_a_method_of_both, False), (behind, False), (two_ways, False), (adding, False),
+     (looping, False), (looping_somehow, False), (recursive, False), (in_a_tile, False),
      (reading, False), (saying, False), (together, False)],
     ids=lambda each: each.__name__ if isinstance(each, Kernel) else "",
 )  # fmt: skip
 def test_who_writes_new_objects_alone(kernel: Kernel, may: bool) -> None:
     assert may_regroup(kernel.program.uses().program) is may
+
+
+def test_functions_are_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once on each way to them."""
+    calls = "".join(
+        f"@oa.func\ndef f{n}(x: i32) -> i32:\n    return f{n - 1}(x) - f{n - 1}(x + 1)\n"
+        for n in range(1, 12)
+    )
+    text = (
+        "class Made(oa.Object):\n    id: i32\n"
+        f"@oa.func\ndef f0(x: i32) -> i32:\n    return x * 2\n{calls}"
+        "@oa.kernel\ndef make() -> None:\n    i = oa.grid(1)\n"
+        "    if i % 2 == 0:\n        oa.new(Made, id=f11(i))\n"
+    )
+    program = load_module(tmp_path, text).make.program.uses().program
+    looked, usual = Counter[str](), regrouping.operations_in
+
+    def counting(of: Any) -> Any:
+        looked["times"] += 1
+        return usual(of)
+
+    monkeypatch.setattr(regrouping, "operations_in", counting)
+    assert may_regroup(program)
+    assert looked["times"] < 30
