@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import ClassError
 from ..model import intrinsics
 from ..model.classes import ClassType
 from ..model.scalars import ScalarType, boolean, weak_int
-from ..model.types import VOID, ReferenceType, TupleType, ValueType, VoidType
+from ..model.types import VOID, TupleType, ValueType, VoidType
 from . import tree
+from .assertions import assertion
 from .conditions import assigned_by, condition, narrowings
 from .context import Context, Loop, Rejected, assigned_names
 from .conversions import (
@@ -28,7 +29,7 @@ from .iteration import counted, counter, items_of
 from .lists import element_for
 from .near_loops import NearSearch, near_call
 from .operands import InlineArray
-from .texts import print_statement, said
+from .texts import print_statement
 from .tiles import declare_tile, is_tile
 
 UNSUPPORTED: dict[type[ast.stmt], tuple[str, str]] = {
@@ -456,114 +457,6 @@ def _meet(left: set[str] | None, right: set[str] | None) -> set[str] | None:
 # ------------------------------------------------------------ everything else
 
 
-def _assert(context: Context, node: ast.Assert) -> list[tree.Statement]:
-    test, location = condition(context, node.test), context.locate(node)
-    message = _message(context, node)
-    context.narrowed.update(narrowings(context, node.test))
-    context.assume(assigned_by(node.test, True))
-    asks = _asks_about_objects(test) and not _may_go_on(context, node)
-    is_fixed = isinstance(message, str)
-    if is_fixed and not asks:
-        return [tree.Assert(location, test, message)]
-    outcome = context.temporary(boolean)
-    passed = tree.Local(boolean, location, outcome)
-    failed = tree.Unary(boolean, location, "not", passed)
-    report = tree.Assert(location, passed, message)
-    # What follows would take a null reference, or an object of another class, for what the assert
-    # promised, and write next to it: it must not run.
-    end: list[tree.Statement] = [_give_up(context, location)] if asks else []
-    made: list[tree.Statement] = [tree.Assign(location, outcome, test)]
-    if is_fixed:
-        return [*made, report, tree.If(location, failed, end, [])]
-    # What the message needs is only computed, and may only be, where the test failed.
-    return [*made, tree.If(location, failed, [report, *end], [])]
-
-
-_MESSAGE_NUMBERS = 4
-"""As many as an error record has words for."""
-
-
-def _message(context: Context, node: ast.Assert) -> Sequence[tree.Said]:
-    """What an assert says if it fails."""
-    if node.msg is None:
-        return ast.unparse(node.test)
-    if isinstance(node.msg, (ast.Call, ast.Tuple)):
-        context.reject(
-            node.msg,
-            "the message of an assert is no text",
-            'write text with numbers in it: f"x is {x}"',
-        )
-    assigned, narrowed = _copy(context.assigned), dict(context.narrowed)
-    context.narrowed.update(narrowings(context, node.test, False))
-    context.assume(assigned_by(node.test, False))
-    message = said(context, node.msg)
-    context.assigned, context.narrowed = assigned, narrowed
-    numbers = sum(not isinstance(part, str) for part in message)
-    if numbers > _MESSAGE_NUMBERS:
-        context.reject(
-            node.msg,
-            f"the message of an assert has more than {_MESSAGE_NUMBERS} numbers",
-            "print the others before",
-        )
-    return message if numbers else "".join(map(str, message))
-
-
-def _asks_about_objects(test: tree.Expression) -> bool:
-    """Whether a condition asks of which class an object is, or whether there is one."""
-    if isinstance(test, tree.Let):
-        return _asks_about_objects(test.body)
-    if isinstance(test, tree.Logical):
-        return _asks_about_objects(test.left) or _asks_about_objects(test.right)
-    if isinstance(test, tree.Unary):
-        return _asks_about_objects(test.operand)
-    if isinstance(test, tree.Truth):
-        return isinstance(test.value.type, ReferenceType)
-    if isinstance(test, tree.Compare):
-        return isinstance(test.left.type, ReferenceType)
-    return isinstance(test, tree.TypeTest)
-
-
-def _may_go_on(context: Context, node: ast.Assert) -> bool:
-    """Whether what follows an assertion about one reference takes no object for there: it promises
-    none, or only what asks that reference for nothing follows in the function."""
-    match node.test:
-        case ast.Compare(ops=[ast.Is()], comparators=[ast.Constant(value=None)]):
-            return True
-        case ast.Compare(left=promised, ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
-            body = context.source.definition.body
-            place = next((n for n, each in enumerate(body) if each is node), len(body))
-            following = [each for later in body[place + 1 :] for each in ast.walk(later)]
-            return place < len(body) and not any(_may_ask(promised, each) for each in following)
-    return False
-
-
-def _may_ask(promised: ast.expr, node: ast.AST) -> bool:
-    """Whether an expression may be what is promised to be an object, or make use of it. Other
-    variables may refer to the same, all but the one whose field the assertion itself asks."""
-    match promised, node:
-        case _, ast.Call() | ast.Subscript():
-            return True
-        case ast.Name(id=name), ast.Name(id=used):
-            return used == name
-        case ast.Attribute(value=ast.Name(id=owner)), ast.Name(id=used, ctx=context):
-            return used == owner and not isinstance(context, ast.Load)
-        case ast.Attribute(value=ast.Name(id=owner), attr=field), ast.Attribute(
-            value=ast.Name(id=used), attr=other, ctx=context
-        ):
-            return used != owner or (field == other and isinstance(context, ast.Load))
-        case ast.Name() | ast.Attribute(value=ast.Name()), _:
-            return isinstance(node, ast.Attribute)
-    return True
-
-
-def _give_up(context: Context, location: tree.Location) -> tree.Return:
-    """Leave the function; its result, a variable that nothing assigns, is zero or null."""
-    result = context.signature.result
-    if result == VOID:
-        return tree.Return(location, None)
-    return tree.Return(location, tree.Local(result, location, context.temporary(result)))
-
-
 def _expression(context: Context, node: ast.Expr) -> list[tree.Statement]:
     if isinstance(node.value, ast.Constant):
         return []  # a docstring, or `...`
@@ -605,7 +498,7 @@ _HANDLERS: dict[type[ast.stmt], Callable[[Context, Any], list[tree.Statement]]] 
     ast.Break: _break,
     ast.Continue: _continue,
     ast.Return: _return,
-    ast.Assert: _assert,
+    ast.Assert: assertion,
     ast.Expr: _expression,
     ast.Match: _match,
     ast.Pass: _pass,

@@ -113,6 +113,9 @@ def _statements(random: Random, depth: int, is_loop: bool = False) -> list[str]:
         elif which == 5:
             found += [f"for k in range(c % {random.randrange(2, 5)}):"]
             found += ["    p = places[(k + s) % w]", *("    " + line for line in inner)]
+            if random.random() < 0.3:
+                last = random.choice(["break", "return"]) if is_loop else "print(s)"
+                found += ["else:", "    if s % 2 == 1:", f"        {last}"]
         elif which == 6:
             found += [random.choice(["break", "continue"])] if is_loop else ["s += 2"]
         elif which == 7:
@@ -149,6 +152,10 @@ ORDERS = (
     f"{_ROUND}    if p.kind > 2:\n        return\n{_LAST}",
     f"{_ROUND}{_BREAK}{_LAST}",
     f"{_ROUND}    if p.kind > 1:\n        continue\n{_LAST}",
+    f"{_ROUND}{_LAST}else:\n    assert s > 0, 'b'",
+    f"{_ROUND}{_LAST}else:\n    print(c)",
+    "for j in range(c):\n    for k in range(w):\n        p = places[k]\n        p.value = j\n"
+    "        assert p.kind > 1, 'a'\n    else:\n        if c > j:\n            break",
 )
 
 
@@ -158,6 +165,29 @@ def test_the_first_failure_of_a_loop(tmp_path: Path, body: str) -> None:
     expected = [outcome(program, seed) for seed in range(30)]
     delayed(program)
     assert [outcome(program, seed) for seed in range(30)] == expected
+
+
+@oa.func
+def here(place: Place, n: i32) -> i32:
+    r = there(place, n - 1) if n > 0 else 0
+    print(n)
+    return r
+
+
+@oa.func
+def there(place: Place, n: i32) -> i32:
+    place.value = n
+    return here(place, n - 1)
+
+
+def test_functions_that_call_each_other(tmp_path: Path) -> None:
+    """Of which one prints, and the other is asked about after it."""
+    one = "assert p.kind > 3, 'a'\n    r = here(p, 2)"
+    body = f"p = places[0]\nif c > 3:\n    {one}\nassert p.kind > 2, 'b'\nr = there(p, 1)"
+    program = program_of(tmp_path, body, here=here, there=there)
+    expected = [outcome(program, seed) for seed in range(9)]
+    delayed(program)
+    assert [outcome(program, seed) for seed in range(9)] == expected
 
 
 @settings(max_examples=examples(150))

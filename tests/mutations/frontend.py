@@ -362,7 +362,7 @@ MUTATIONS = (
         "a variable of := is read where nothing assigned it", ("tests/frontend/test_iteration.py",),
     ),
     Mutation(
-        "messages of assertions that hold", "sharedoa/frontend/statements.py",
+        "messages of assertions that hold", "sharedoa/frontend/assertions.py",
         "tree.If(location, failed, [report, *end], [])]", "report]",
         "what a message says is read where the assert holds", ("tests/runtime/test_saying.py",),
     ),

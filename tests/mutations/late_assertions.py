@@ -8,7 +8,8 @@ _RANDOM = f"{_TESTS}::test_random_programs_mean_the_same"
 _WHICH = f"{_TESTS}::test_what_comes_behind_an_assertion"
 _NOTED = f"{_TESTS}::test_rounds_note_which_failed_first"
 _FIRST = f"{_TESTS}::test_the_first_failure_of_a_loop"
-_STATEMENTS = "sharedoa/frontend/statements.py"
+_CIRCLE = f"{_TESTS}::test_functions_that_call_each_other"
+_PROMISED = "sharedoa/frontend/assertions.py"
 _PROMISES = (
     "tests/frontend/test_statements.py::test_what_follows_an_assertion_that_promises_an_object",
 )
@@ -32,14 +33,29 @@ MUTATIONS = (
     ),
     Mutation(
         "rounds that report themselves", _PASS,
-        "return () if any(map(self._stops.of, inside[:first])) else", "return",
+        "return () if any(map(self._stops.of, passed)) else", "return",
         "a failure of a round comes behind what later ones print", (_FIRST,),
     ),
     Mutation(
         "loops that return", _PASS,
-        'or "shared" in loop.attributes or effects_of(loop) & Effects.RETURNS',
-        'or "shared" in loop.attributes',
+        "effects_of(loop) & _ENDS", "effects_of(loop) & Effects.LEAVES_LOOP",
         "who leaves the function from within a loop reports no failure", (_FIRST,),
+    ),
+    Mutation(
+        "loops whose else reports", _PASS,
+        "passed = [*inside[:first], *after.operations]", "passed = inside[:first]",
+        "a failure of a round comes behind one of the loop's else", (_FIRST,),
+    ),
+    Mutation(
+        "loops whose else leaves the loop around", _PASS,
+        "effects_of(loop) & _ENDS", "effects_of(loop) & Effects.RETURNS",
+        "who leaves the loop around from an else reports no failure", (_FIRST,),
+    ),
+    Mutation(
+        "functions that call each other", "sharedoa/ir/passes/calls.py",
+        "for each in callers.get(pending.pop(), ()) if each not in found]",
+        "for each in callers.get(pending.pop(), ()) if False]",
+        "a failure comes behind what a function of a circle prints after it", (_CIRCLE,),
     ),
     Mutation(
         "what a loop is left with", _PASS,
@@ -47,18 +63,30 @@ MUTATIONS = (
         "a round that is left names what it has not computed", (_FIRST,),
     ),
     Mutation(
-        "a promise that is asked", _STATEMENTS,
-        "return used != owner or (field == other and isinstance(context, ast.Load))",
-        "return used != owner",
+        "a promise that is asked", _PROMISED,
+        "return isinstance(done, ast.Load) and not _is_number(context, owner, field)",
+        "return False",
         "what follows a failed assertion asks no object for a field", _PROMISES,
     ),
     Mutation(
-        "a promise that another variable refers to", _STATEMENTS,
-        "return used != owner or (field", "return (field",
+        "a promise that another variable refers to", _PROMISED,
+        "        ) if used == owner:\n            return isinstance(done",
+        "        ):\n            return isinstance(done",
         "a field of the object that is none is written by its other name", _PROMISES,
     ),
     Mutation(
-        "a promise within a loop", _STATEMENTS,
+        "a promise that a property asks", _PROMISED,
+        "return isinstance(done, ast.Load) and not _is_number(context, owner, field)",
+        "return isinstance(done, ast.Load) and field == promised.attr",
+        "a property of the owner takes none for the promised object", _PROMISES,
+    ),
+    Mutation(
+        "a promise that an operator asks", _PROMISED,
+        "ast.BinOp, ast.UnaryOp, ast.Compare, ast.AugAssign,\n", "\n",
+        "an operator's method takes none for the promised object", _PROMISES,
+    ),
+    Mutation(
+        "a promise within a loop", _PROMISED,
         "return place < len(body) and not any(", "return not any(",
         "what comes in the next round is taken for nothing", _PROMISES,
     ),

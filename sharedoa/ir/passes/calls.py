@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 
 from ..core import Function, Operation, Program, operations_in
 from ..operations import kind_of
@@ -37,21 +38,30 @@ class Inside:
     """Whether something is so of an operation, or of one within it or in what it calls."""
 
     def __init__(self, program: Program, holds: Callable[[Operation], bool]) -> None:
-        self._functions, self._holds = program.functions, holds
-        self._known: dict[str, bool] = {}
+        self._program, self._holds = program, holds
 
     def of(self, operation: Operation) -> bool:
         regions = operation.regions
         within = (each for region in regions for each in region.operations)
         return (
             self._holds(operation)
-            or any(map(self._function, callees(operation)))
+            or not self._functions.isdisjoint(callees(operation))
             or any(map(self.of, within))
         )
 
-    def _function(self, symbol: str) -> bool:
-        if symbol not in self._known:
-            self._known[symbol] = False
-            operations = self._functions[symbol].body.operations
-            self._known[symbol] = any(map(self.of, operations))
-        return self._known[symbol]
+    @cached_property
+    def _functions(self) -> set[str]:
+        """The functions of which it is so; those that call each other are alike."""
+        callers: dict[str, list[str]] = {}
+        found: set[str] = set()
+        for symbol, function in self._program.functions.items():
+            if any(map(self._holds, operations_in(function))):
+                found.add(symbol)
+            for called in called_by(function):
+                callers.setdefault(called, []).append(symbol)
+        pending = [*found]
+        while pending:
+            new = [each for each in callers.get(pending.pop(), ()) if each not in found]
+            found.update(new)
+            pending += new
+        return found

@@ -96,7 +96,7 @@ class _Delay:
 
     def _carried(self, loop: Operation) -> Sequence[Operation]:
         """The assertions at the end of the rounds of a loop, if they may be behind it."""
-        if loop.kind != "for" or "shared" in loop.attributes or effects_of(loop) & Effects.RETURNS:
+        if loop.kind != "for" or "shared" in loop.attributes or effects_of(loop) & _ENDS:
             return ()
         body, after = loop.regions
         *inside, end = body.operations
@@ -105,8 +105,9 @@ class _Delay:
         first = len(inside)
         while first and _is_assertion(inside[first - 1]):
             first -= 1
-        # Those of a round come behind all of the next ones.
-        return () if any(map(self._stops.of, inside[:first])) else inside[first:]
+        # Those of a round come behind all of the next ones, and behind what follows the last one.
+        passed = [*inside[:first], *after.operations]
+        return () if any(map(self._stops.of, passed)) else inside[first:]
 
 
 class _Loop:
