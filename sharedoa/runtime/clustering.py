@@ -377,7 +377,8 @@ def _choose(heap: Heap, programs: _Programs, seen: Sequence[Launched]) -> None:
     spared = _LEAST_PART * sum(costs.values())
     spares: dict[ClassType, float] = {}
     for cls in {cls: None for each in seen for cls in each.costs}:
-        if costs[cls] < spared:
+        # What was seen may be of a program that is gone.
+        if cls not in choices or costs[cls] < spared:
             continue
         launches, choice = _most_launches(seen, cls), choices[cls]
         least = (_LATER if launches >= LAUNCHES else _AT_FIRST) * costs[cls]

@@ -215,7 +215,7 @@ class Comparison:
             if min(map(len, kind.seconds)) >= _LEAST:
                 for turn, seconds in enumerate(kind.seconds):
                     of_turns[turn] += sum(kind.started) * median(seconds)
-        return of_turns if sum(of_turns) > 0 else None  # not NaN, either
+        return of_turns if all(each > 0 for each in of_turns) else None  # not NaN, either
 
 
 def _compared(taken: Sequence[float]) -> tuple[float, bool]:

@@ -276,4 +276,20 @@ MUTATIONS = (
         "clusters that were slower on one device are kept from another one",
         (f"{_CLOCK}::test_another_processor_is_another_case",),
     ),
+    Mutation(
+        "what was seen of a program that is gone",
+        _CLUSTERING,
+        "if cls not in choices or costs[cls] < spared:",
+        "if costs[cls] < spared:",
+        "a launch fails with a KeyError of ours, after a step with another kernel is gone",
+        ("tests/runtime/test_looks_amid.py::test_a_program_that_is_gone_when_clusters_are_chosen",),
+    ),
+    Mutation(
+        "turns that took no time",
+        _COMPARED,
+        "all(each > 0 for each in of_turns)",
+        "sum(of_turns) > 0",
+        "a launch fails with a ZeroDivisionError of ours, where a clock is coarse",
+        (f"{_CLOCK}::test_what_cannot_be_timed_is_as_threads_say",),
+    ),
 )

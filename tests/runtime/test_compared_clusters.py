@@ -268,8 +268,11 @@ def test_populations_that_do_not_change_steadily(
     assert heap.layout.clusters == NONE and (FOUR,) in rearranged
 
 
-def test_what_cannot_be_timed_is_as_threads_say(heap: oa.Heap, clock: Clock) -> None:
-    clock.seconds = lambda groups, number: math.nan
+@pytest.mark.parametrize("of_rows", [math.nan, 0.0])
+def test_what_cannot_be_timed_is_as_threads_say(
+    of_rows: float, heap: oa.Heap, clock: Clock
+) -> None:
+    clock.seconds = lambda groups, number: 1.0 if groups else of_rows
     run(heap)
     assert heap.layout.clusters.of(CELL) == (FOUR,)
 

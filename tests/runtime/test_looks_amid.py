@@ -3,6 +3,7 @@ gone when it ends."""
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 
 import numpy as np
@@ -110,3 +111,38 @@ def test_populations_that_change_in_such_a_run(
             assert len(oa.all(Mark)) == 80 * (number + 1)
     left = np.sort(np.array(oa.all(Mark).left))
     assert left.tolist() == [0] * (80 * (RUNS + 1)) and looking
+
+
+class Other(oa.Object):
+    a: f32
+    b: f32
+
+
+@oa.kernel
+def add(others: oa.Array[Other]) -> None:
+    i = oa.grid(1)
+    others[i].a += others[i].b
+
+
+def test_a_program_that_is_gone_when_clusters_are_chosen(heap: oa.Heap) -> None:
+    """It was seen amid the last run of its step."""
+
+    @oa.kernel
+    def gather(cells: oa.Array[Cell]) -> None:
+        cell = cells[oa.grid(1)]
+        cell.sum += cell.a + cell.b + cell.c + cell.d
+
+    cells = heap.new(Cell, COUNT, a=1)
+    heap.new(Mark, 40, left=3)
+    with oa.capture() as step:
+        oa.all(Mark).split()
+        gather[COUNT](cells)
+    seen = clustering._known[heap].seen
+    while not any(CELL in each.costs for each in seen):
+        step.run()
+        assert background.wait()
+    del step, gather
+    gc.collect()
+    others = heap.new(Other, COUNT, a=1, b=2)
+    add[COUNT](others)
+    assert others.a.numpy().tolist() == [3.0] * COUNT
