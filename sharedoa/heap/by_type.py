@@ -74,6 +74,8 @@ class ByTypePlacement(GrowingRegions):
         self.population_version = 0
         self._versions: dict[ClassType, int] = {}
         self.moves = 0
+        #: After how many moves objects of exactly this class had moved last.
+        self._last_move: dict[ClassType, int] = {}
 
     # ------------------------------------------------------------------ making and freeing
 
@@ -322,6 +324,7 @@ class ByTypePlacement(GrowingRegions):
     def exchange(self, gone: Sequence[Region], come: Sequence[Region]) -> None:
         """The same objects are in other regions now."""
         for cls in dict.fromkeys(region.cls for region in gone):
+            self._last_move[cls] = self.moves + 1
             own = [[each for each in regions if each.cls is cls] for regions in (gone, come)]
             self.replace(*own)
         for region in gone:
@@ -329,6 +332,9 @@ class ByTypePlacement(GrowingRegions):
         self.generation += 1
         self.population_version += 1
         self.moves += 1
+
+    def have_moved(self, cls: ClassType, since: int) -> bool:
+        return any(self._last_move.get(each, 0) > since for each in cls.descendants())
 
     def places_left(self) -> list[tuple[int, int]]:
         """Where regions were whose objects have all gone, and none is now: memory may still refer

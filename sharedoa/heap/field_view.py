@@ -96,14 +96,17 @@ class FieldView(NumPyLike):
     @property
     def _selection(self) -> Selection:
         """The objects. Raises HeapError if one of them was deleted since the view was made, also
-        where another one lies in its place, and if objects have moved."""
+        where another one lies in its place, and if objects of the class have moved."""
         placement = self._heap.placement
-        if placement.moves != self._moves:
-            raise HeapError(
-                f"this view of {self._cls.name}.{self.path.name} was made before objects moved "
-                "(oa.compact, oa.sort)",
-                "take it again from the objects, which have followed",
-            )
+        moves = placement.moves
+        if moves != self._moves:
+            if placement.have_moved(self._cls, self._moves):
+                raise HeapError(
+                    f"this view of {self._cls.name}.{self.path.name} was made before objects moved "
+                    "(oa.compact, oa.sort)",
+                    "take it again from the objects, which have followed",
+                )
+            self._moves = moves
         deletions = placement.deletions
         if deletions != self._deletions:
             references = self._selected.references

@@ -119,6 +119,10 @@ class Placement(Protocol):
     population_version: int
     """Raised when an object is made or goes."""
 
+    def have_moved(self, cls: ClassType, since: int) -> bool:
+        """Whether objects of the class, or one below it, have since that one of ``moves``."""
+        ...
+
     def allocate(self, cls: ClassType, count: int, fields: Fields) -> Selection:
         """New objects with these ``fields``, all others zero. Raises NoRoom, having made none."""
         ...

@@ -84,6 +84,9 @@ class ScatteredPlacement:
         self.population_version = 0
         self.deletions = self.moves = 0
 
+    def have_moved(self, cls: ClassType, since: int) -> bool:
+        return False
+
     def allocate(self, cls: ClassType, count: int, fields: Fields) -> Selection:
         free, registry = self._free_places(cls), self._registry
         reused, others = free[:count], free[count:]

@@ -285,6 +285,33 @@ def test_views_of_fields_are_taken_again(heap: oa.Heap) -> None:
     assert sorted(population.value.numpy().tolist()) == [-1] * 40 + list(range(0, 30, 3))
 
 
+class Hermit(Loner):
+    pass
+
+
+class Keeper(oa.Object):
+    number: i32
+    hermit: Hermit
+
+
+def test_views_of_classes_that_did_not_move(heap: oa.Heap) -> None:
+    """Another thread may have objects of its own move at any time."""
+    loners, hermits = oa.new(Loner, 3, value=range(3)), oa.new(Hermit, 30, value=7)
+    keepers = oa.new(Keeper, 30, number=range(30), hermit=hermits[29])
+    kept, hers, every = keepers.number, hermits[20:].value, oa.concat(loners, hermits[20:]).value
+    oa.delete(hermits[:20])
+    oa.compact(Hermit)
+    assert kept[25] == 25 and kept.numpy().tolist() == list(range(30))
+    assert keepers[25].hermit.value == 7
+    for view in (hers, every):  # which has objects of a subclass
+        with pytest.raises(HeapError, match="before objects moved"):
+            view.numpy()
+    oa.delete(keepers[:20])
+    oa.compact(Keeper)
+    with pytest.raises(HeapError, match="before objects moved"):
+        kept[20:].numpy()
+
+
 @oa.kernel
 def work(objects: oa.Array[Loner], rounds: i32) -> None:
     i = oa.grid(1)

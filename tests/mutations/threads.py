@@ -131,6 +131,19 @@ MUTATIONS = (
         (f"{_TESTS}::test_references_that_are_stored_while_objects_move",),
     ),
     Mutation(
+        "views are lost when objects of other classes move", "sharedoa/heap/field_view.py",
+        "if placement.have_moved(self._cls, self._moves):", "if True:",
+        "a thread that reads fields fails when another one has objects of its own move",
+        ("tests/heap/test_moving.py::test_views_of_classes_that_did_not_move",),
+    ),
+    Mutation(
+        "views overlook objects of subclasses that move", "sharedoa/heap/by_type.py",
+        "self._last_move.get(each, 0) > since for each in cls.descendants()",
+        "self._last_move.get(each, 0) > since for each in [cls]",
+        "a view shows memory of nobody",
+        ("tests/heap/test_moving.py::test_views_of_classes_that_did_not_move",),
+    ),
+    Mutation(
         "launches in CPython end objects while others go on", "sharedoa/runtime/launch.py",
         "heap.memory.no_launch_in_cpython() if is_alone else", "nullcontext() if is_alone else",
         "another thread's launch in CPython comes to objects that were deleted",
