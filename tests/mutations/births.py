@@ -327,7 +327,7 @@ MUTATIONS = (
     ),
     Mutation(
         "views of fields stay when objects move", "sharedoa/heap/field_view.py",
-        "if placement.moves != self._moves:", "if placement.moves < self._moves:",
+        "if moves != self._moves:", "if moves < self._moves:",
         "somebody else's fields are read",
         _MOVED,
     ),
