@@ -205,6 +205,13 @@ def test_a_negative_exponent_gives_zero_and_is_reported(debug: bool) -> None:
 
 
 @pytest.mark.parametrize("debug", [False, True])
+def test_an_exponent_of_zero_gives_one_and_is_fine(debug: bool) -> None:
+    kernel, out = binary_of("pow", i8)(debug), np.array([9], np.int8)
+    kernel.launch(1, np.array([2], np.int8), np.array([0], np.int8), out)
+    assert (out[0], kernel.error_code) == (1, 0)
+
+
+@pytest.mark.parametrize("debug", [False, True])
 def test_a_range_step_of_zero_ends_the_loop_and_is_reported(debug: bool) -> None:
     step, i = variable("step"), variable("i")
     place = element(use(OUT), const(0))

@@ -41,6 +41,19 @@ _OF_REGISTERS = (
 
 MUTATIONS = (
     Mutation(
+        "roots of small floats on GPUs", "sharedoa/targets/nvptx_root.py",
+        "builder.select(is_small, F32(_DOWN), one))", "one)",
+        "roots of numbers below 2 ** -101 are 2 ** 32 times as large",
+        ("tests/targets/test_roots.py::test_roots_are_those_of_numpy",),
+    ),
+    Mutation(
+        "exponents of zero are negative", "sharedoa/codegen/checks.py",
+        "icmp_signed(\">=\", exponent, exponent.type(0))",
+        "icmp_signed(\">\", exponent, exponent.type(0))",
+        "debug mode reports x ** 0",
+        ("tests/codegen/test_checks.py::test_an_exponent_of_zero_gives_one_and_is_fine",),
+    ),
+    Mutation(
         "rounds without an element clear bits", _SHARED,
         '"and": -1,', '"and": 0,',
         "bits that all elements of a list have are lost",

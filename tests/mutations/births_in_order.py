@@ -110,6 +110,12 @@ MUTATIONS = (
         _IN_ORDER,
     ),
     Mutation(
+        "threads that took places the other way around", "sharedoa/heap/births.py",
+        "(makers[1:] >= makers[:-1]).all()", "(makers[1:] <= makers[:-1]).all()",
+        "new objects are in the order in which threads came, if that is the opposite of theirs",
+        ("tests/runtime/test_birth_order.py::test_the_order_of_those_who_took_places",),
+    ),
+    Mutation(
         "an object in a slot that was lent has no references", _ORDER,
         "min(each.capacity, each.unused_from + each.lent)", "each.unused_from",
         "references of new objects to new ones lead to others",

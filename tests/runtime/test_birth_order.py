@@ -159,6 +159,34 @@ def test_they_stand_in_the_order_of_the_threads(
     assert [order is not None for order in orders[:2]] == [True, True]
 
 
+class Taken(Places):
+    """Places that threads of these numbers took, one after another."""
+
+    def __init__(self, *makers: int) -> None:
+        super().__init__(Thing.__sharedoa__, 1, makers=makers)
+
+    @property
+    def room(self) -> int:
+        return len(self.makers)
+
+    def at(self, number: int) -> int | None:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("makers", "order"),
+    [
+        ((0, 1, 1, 3), None),
+        ((3, 2, 1), [2, 1, 0]),
+        ((2, 0, 2, 1), [1, 3, 0, 2]),
+    ],
+)
+def test_the_order_of_those_who_took_places(makers: tuple[int, ...], order: Any) -> None:
+    """As on a GPU, in any order; several of one thread stay as they are."""
+    found = Taken(*makers).thread_order()
+    assert (None if found is None else found.tolist()) == order
+
+
 def test_a_heap_that_is_not_ordered_has_the_same_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is moved; which object lies where depends on who comes first."""
     asked: list[None] = []

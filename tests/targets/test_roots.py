@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,6 +12,7 @@ import sharedoa as oa
 from sharedoa import f32
 from sharedoa.targets.nvptx import NvptxTarget
 from sharedoa.targets.ptxas import assemble
+from tests.codegen.interpreted import InterpretedGpu
 
 
 @oa.kernel
@@ -42,14 +46,18 @@ def test_every_float_is_below_the_bound_or_in_the_range_of_the_short_way():
     assert (roots * np.float32(2.0**-32) == np.sqrt(small)).all()
 
 
-@pytest.mark.gpu
-def test_roots_are_those_of_numpy():
-    random = np.random.default_rng(1).integers(0, 1 << 32, 4_000_000, np.uint32)
-    exponents = np.arange(512, dtype=np.uint32)[:, None] << 23
+@pytest.mark.parametrize(
+    ("backend", "count"),
+    [(InterpretedGpu, 200), pytest.param(lambda: "cuda", 4_000_000, marks=pytest.mark.gpu)],
+    ids=["interpreted", "cuda"],
+)
+def test_roots_are_those_of_numpy(backend: Callable[[], Any], count: int):
+    random = np.random.default_rng(1).integers(0, 1 << 32, count, np.uint32)
+    exponents = np.arange(512, dtype=np.uint32)[:: 1 if count > 1000 else 17, None] << 23
     edges = np.array([0, 1, 2, 3, 0x3FFFFF, 0x400000, 0x7FFFFD, 0x7FFFFE, 0x7FFFFF], np.uint32)
     around = np.uint32(0x0D000000) + np.arange(-50, 50).astype(np.uint32)
     values = np.concatenate([random, (exponents | edges).ravel(), around]).view(np.float32)
-    with oa.Heap("auto", "cuda"):
+    with oa.Heap("auto", backend(), capacity="256MiB"):
         roots = oa.zeros(len(values), f32)
         take_roots[len(values)](oa.array(f32, values), roots)
         found = roots.numpy()
