@@ -62,7 +62,7 @@ def by_threads(work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
                 ended.release()
 
     with uninterrupted:  # until none of them runs
-        with suppress(RuntimeError):
+        with suppress(RuntimeError, MemoryError):
             for _ in pieces[1:]:
                 # ``Thread.start`` would wait for ever for one that has no memory to begin.
                 _thread.start_new_thread(run, ())

@@ -62,13 +62,14 @@ def test_threads_are_used_where_there_is_much_to_do(small_chunks):
     assert threads == {threading.get_ident()}
 
 
+@pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), MemoryError()])
 @pytest.mark.parametrize("given", [0, 1])
-def test_where_the_system_gives_fewer_threads(small_chunks, heap, monkeypatch, given):
+def test_where_the_system_gives_fewer_threads(small_chunks, heap, monkeypatch, given, error):
     left, start = [given], parallel._thread.start_new_thread
 
     def start_some(run, given):
         if not left[0]:
-            raise RuntimeError("can't start new thread")
+            raise error
         left[0] -= 1
         start(run, given)
 

@@ -239,13 +239,19 @@ MUTATIONS = (
     ),
     Mutation(
         "pieces for which there is no thread", "sharedoa/heap/parallel.py",
-        "        with suppress(RuntimeError):\n            for _ in pieces[1:]:",
+        "        with suppress(RuntimeError, MemoryError):\n            for _ in pieces[1:]:",
         "        if True:\n            for _ in pieces[1:]:",
         "where the system gives no threads, nothing is sorted or made",
         (
             "tests/many/test_on_host.py::test_where_the_system_gives_no_threads",
             "tests/heap/test_parallel.py::test_where_the_system_gives_fewer_threads",
         ),
+    ),
+    Mutation(
+        "threads for which there is no memory", "sharedoa/heap/parallel.py",
+        "suppress(RuntimeError, MemoryError)", "suppress(RuntimeError)",
+        "an error is raised while threads still work on pieces",
+        ("tests/heap/test_parallel.py::test_where_the_system_gives_fewer_threads",),
     ),
     Mutation(
         "what a thread raises", "sharedoa/heap/parallel.py",
@@ -431,6 +437,18 @@ MUTATIONS = (
         "what lies before a tile", "sharedoa/runtime/prefix_sum.py",
         "        before += earlier_fans[k]", "        before += 0 * earlier_fans[k]",
         "each tile's sums begin with 0", _TILES,
+    ),
+    Mutation(
+        "sums of a tile are read as they are written", "sharedoa/runtime/prefix_sum.py",
+        "    syncthreads()\n    for k in range(GROUP):\n        place = u32(k) * BLOCK + thread\n"
+        "        if first",
+        "    for k in range(GROUP):\n        place = u32(k) * BLOCK + thread\n        if first",
+        "threads write what others have not staged yet", _TILES,
+    ),
+    Mutation(
+        "elements of a tile are read as they come", "sharedoa/runtime/prefix_sum.py",
+        "    syncthreads()\n    loaded = [staged", "    loaded = [staged",
+        "threads add up what others have not staged yet", _TILES,
     ),
     Mutation(
         "more blocks than run at once", "sharedoa/runtime/prefix_sum.py",
