@@ -103,7 +103,7 @@ class Reference:
         new["kind"] = np.select(kinds, [TRUCK, BUS], CAR)
         tops = {CAR: SLOWEST + TOP_SPEEDS, TRUCK: TRUCK_TOP_SPEED, BUS: BUS_TOP_SPEED}
         limits = np.array([tops[kind] for kind in sorted(tops)])
-        new["max_velocity"] = np.minimum(top + SLOWEST, limits[new["kind"]])
+        new["max_velocity"] = (top + SLOWEST).clip(max=limits[new["kind"]])
         new["random"] = seeded_states(seeds.view(np.int32))
         new["position"] = self.producers[fires]
         self.occupied[new["position"]] = True
@@ -141,7 +141,7 @@ class Reference:
         cars = going[vehicles["kind"][going] == CAR]
         speed = vehicles["velocity"] + 1
         speed[cars] += (_draw(vehicles["random"], cars) % np.uint32(2)).astype(np.int32)
-        speed = np.minimum(speed, vehicles["max_velocity"])
+        speed = speed.clip(max=vehicles["max_velocity"])
         planned = np.zeros(len(vehicles), np.int32)
         planned[going] = speed[going]
         return planned
@@ -164,7 +164,7 @@ class Reference:
         return path, length
 
     def _constrain(self, path: Array, velocity: Array) -> Array:
-        velocity = np.minimum(velocity, self.limit[self.vehicles["position"]])
+        velocity = velocity.clip(max=self.limit[self.vehicles["position"]])
         walking = np.arange(len(velocity))
         for distance in range(1, PATH_CELLS + 1):
             walking = walking[velocity[walking] >= distance]

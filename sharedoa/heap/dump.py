@@ -180,7 +180,7 @@ def _used(storage: ArrayStorage, item: int, pieces: np.ndarray[Any, Any]) -> Any
     )
     count = storage.size // item
     begins = (pieces["address"][first:stop] - np.uint64(storage.address)).astype(np.int64) // item
-    ends = np.clip(begins + pieces["length"][first:stop], begins, count)
+    ends = (begins + pieces["length"][first:stop]).clip(begins, count)
     changes = np.bincount(begins, minlength=count + 1) - np.bincount(ends, minlength=count + 1)
     return np.cumsum(changes[:count]) > 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -83,7 +84,7 @@ def through_memory() -> None:
 def of_wrong_types() -> None:
     """Values made of, compared with, and assigned from other things."""
     thing = oa.new(Thing)
-    for bad in (
+    wrong: tuple[Callable[[], object], ...] = (
         lambda: V("a", 1.0),
         lambda: V(None, 1.0),
         lambda: V(1.0),
@@ -102,7 +103,8 @@ def of_wrong_types() -> None:
         lambda: oa.array(V, np.zeros((3, 2), np.float32)[:, :1]),
         lambda: oa.new(Thing, 3, v=[V(1, 2), V(3, 4)]),
         lambda: oa.zeros(3, V).__setitem__(0, 5),
-    ):
+    )
+    for bad in wrong:
         with refuses((*OURS, TypeError), "V|Mixed|values|x|fit"):
             bad()
     check_equal((thing.v.x, thing.v.y), (0.0, 0.0))

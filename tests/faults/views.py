@@ -152,7 +152,7 @@ def like_numpy() -> None:
         count = len(many)
         model = np.arange(count, dtype=np.int32)
         many.x = model
-        keys = [
+        keys: list[Any] = [
             slice(None), slice(2, -1), slice(None, None, 3), slice(None, None, -1), slice(5, 2),
             np.arange(count) % 3 == 0, rng.permutation(count)[: count // 2], [0, -1], -1, 0,
             np.array([], int), Ellipsis,

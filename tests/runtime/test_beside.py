@@ -407,7 +407,7 @@ def test_what_follows_a_sort_stays_behind_it() -> None:
     for fuse in ("0", "always"):
         with knobs.scope(fuse=fuse), oa.Heap(backend=InterpretedGpu()) as heap:
             n, to = oa.zeros(4, i32), oa.zeros(8, f32)
-            numbers = heap.array(f32, np.arange(40, 0, -1, np.float32))
+            numbers = heap.array(f32, np.arange(40, 0, -1).astype(np.float32))
             with oa.capture() as step:
                 number[4](n)
                 numbers.sort()
