@@ -40,9 +40,11 @@ def affected(changed: Iterable[str]) -> list[str]:
 
 
 def around(test: str) -> list[str]:
-    """The folders and the file that a test is in."""
+    """The folders and the file that a test is in, and what it is a case of."""
     file, colons, _ = test.partition("::")
-    return [*(each.as_posix() for each in PurePosixPath(file).parents), *([file] * bool(colons))]
+    function, bracket, _ = test.partition("[")
+    folders = [each.as_posix() for each in PurePosixPath(file).parents]
+    return [*folders, *([file] * bool(colons)), *([function] * bool(bracket))]
 
 
 def _affected_by(path: str, graph: Mapping[str, set[str]]) -> set[str]:
@@ -82,7 +84,7 @@ def _beside(path: str) -> set[str]:
 
 
 def _quick() -> set[str]:
-    lines = (ROOT / "tests" / "quick.txt").read_text().split()
+    lines = (ROOT / "tests" / "quick.txt").read_text().splitlines()
     return {line for line in lines if not line.startswith("--")}
 
 

@@ -83,6 +83,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.slow)
 
 
+def pytest_collection_finish() -> None:
+    """Nor are modules and tests searched for garbage, which stay."""
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def own_settings(monkeypatch: pytest.MonkeyPatch, session_folder: Path) -> Iterator[None]:
     """No setting of the shell reaches a test; compiled code is kept by all processes of this

@@ -32,6 +32,17 @@ def first(n: i32, x: f32) -> f32:
     return x
 
 
+@oa.func
+def settled(x: f32) -> f32:
+    """Longer than functions that stand in the place of their calls."""
+    for _ in range(5):
+        x = x * f32(0.5) + f32(0.25)
+        x = x * x + f32(0.125)
+        x = x * f32(0.75) + x * x * f32(0.375)
+        x = x * f32(0.25) + x * x * x
+    return x
+
+
 @oa.kernel
 def apart(c: oa.Array[Cell], out: oa.Array[f32], n: i32, a: f32, b: bool) -> None:
     """No number comes near the function."""
@@ -80,6 +91,13 @@ def rounds(c: oa.Array[Cell], out: oa.Array[f32], n: i32, a: f32, b: bool) -> No
 def returned(c: oa.Array[Cell], out: oa.Array[f32], n: i32, a: f32, b: bool) -> None:
     i = oa.grid(1)
     out[i] = np.sin(first(n, c[i].x)) + a + f32(b)
+
+
+@oa.kernel
+def computed(c: oa.Array[Cell], out: oa.Array[f32], n: i32, a: f32, b: bool) -> None:
+    """What a function returns follows from what it is given."""
+    i = oa.grid(1)
+    out[i] = np.sin(settled(a)) + settled(c[i].x) + f32(n) + f32(b)
 
 
 @oa.kernel
@@ -139,8 +157,8 @@ def powers(c: oa.Array[Cell], out: oa.Array[f32], n: i32, a: f32, b: bool) -> No
 
 CASES: list[tuple[Kernel, str]] = [
     (apart, "nab"), (sums, "nab"), (itself, "nb"), (chosen, "na"), (branches, "na"), (rounds, "ab"),
-    (returned, "ab"), (stored, "nb"), (not_stored, "na"), (compared, "nb"), (left, "ab"),
-    (waited, "ab"), (nothing_times, "ab"), (powers, "nb"),
+    (returned, "ab"), (computed, "nb"), (stored, "nb"), (not_stored, "na"), (compared, "nb"),
+    (left, "ab"), (waited, "ab"), (nothing_times, "ab"), (powers, "nb"),
 ]  # fmt: skip
 
 
