@@ -51,7 +51,7 @@ def test_imports_alone_lead_to_what_finds_most_faults(monkeypatch: pytest.Monkey
     [
         # What faults in it must be seen by, however far away.
         ("sharedoa/targets/nvptx_division.py", ["tests/targets/test_block_divisions.py"]),
-        ("sharedoa/heap/arrays.py", ["tests/heap", "tests/frontend"]),  # used by too many
+        ("sharedoa/heap/arrays.py", ["tests/heap", "tests/ir/test_files.py"]),  # used by too many
         ("tests/heap/test_dump.py", ["tests/heap/test_dump.py"]),
         # They run programs by name.
         (

@@ -16,16 +16,7 @@ _BINDING = "sharedoa/runtime/binding.py"
 _JOB = "sharedoa/ir/job.py"
 _ANSWERS = "sharedoa/runtime/facts.py"
 _OF_FACTS = ("tests/runtime/test_facts.py::test_what_changes_between_two_launches_is_seen",)
-_OF_LOOPS = (
-    "tests/codegen/test_shared_loops.py::test_reductions",
-    "tests/codegen/test_shared_loops.py::test_threads_that_are_not_together_run_loops_alone",
-)
 _OF_MEMBERS = ("tests/runtime/test_stretches.py::test_neighbours_are_objects_and_not_only_places",)
-_OF_PIECES = (
-    "tests/runtime/test_pieces.py::test_one_array_among_pieces_of_another_is_read_again",
-    "tests/runtime/test_pieces.py::test_a_field_with_another_array_is_read_again",
-    "tests/runtime/test_pieces.py::test_a_changed_array_is_read_again",
-)
 _OF_ADDRESSES = ("tests/model/test_field_address.py",)
 _OF_STRETCHES = ("tests/runtime/test_stretches.py",)
 
@@ -107,13 +98,13 @@ MUTATIONS = (
         "labels are settled where edges are where they begin", "apps/graphs/ve/cc.py",
         "if in_edges[k].get_value() != vertex.value:", "if in_edges[k].get_value() > vertex.value:",
         "sweeps end while labels have yet to come along an edge",
-        ("tests/apps/graphs/test_workloads.py::test_paths_longer_than_the_sweeps",),
+        ("tests/apps/graphs/test_workloads.py::test_paths_longer_than_the_sweeps[20-cc]",),
     ),
     Mutation(
         "labels are settled where edges are where they end", "apps/graphs/ve/cc.py",
         "if out_edges[k].get_value() != vertex.value:", "if False:",
         "sweeps end while labels have yet to go back along an edge",
-        ("tests/apps/graphs/test_workloads.py::test_paths_longer_than_the_sweeps",),
+        ("tests/apps/graphs/test_workloads.py::test_paths_longer_than_the_sweeps[20-cc]",),
     ),
     Mutation(
         "objects that are infinitely high are near", "sharedoa/model/grid_search.py",
@@ -204,19 +195,22 @@ MUTATIONS = (
         "rounds of others", _SHARED,
         "has_some = builder.and_(builder.icmp_signed(\">\", behind, I32(0)), begun)",
         "has_some = builder.icmp_signed(\">\", behind, I32(0))",
-        "a thread adds what a round had before its own iterations", _OF_LOOPS,
+        "a thread adds what a round had before its own iterations",
+        ("tests/codegen/test_shared_loops.py::test_reductions",),
     ),
     Mutation(
         "sums beyond their owner", _SHARED,
         "is_same = builder.icmp_signed(\">=\", place, I32(distance))",
         "is_same = builder.icmp_signed(\">=\", self._lane, I32(distance))",
-        "iterations of several owners are combined", _OF_LOOPS,
+        "iterations of several owners are combined",
+        ("tests/codegen/test_shared_loops.py::test_reductions",),
     ),
     Mutation(
         "half of a warp", _SHARED,
         "everyone = builder.icmp_unsigned(\"==\", warp.active(builder), I32(-1))",
         "everyone = builder.icmp_unsigned(\"!=\", warp.active(builder), I32(0))",
-        "threads that are not there are waited for", _OF_LOOPS,
+        "threads that are not there are waited for",
+        ("tests/codegen/test_shared_loops.py::test_threads_that_are_not_together_run_loops_alone",),
     ),
     # ------------------------------------------------------ neighbours, stretches
     Mutation(
@@ -239,18 +233,24 @@ MUTATIONS = (
     Mutation(
         "one piece stands for all", _PIECES,
         "(offsets < self.size).all() and (ends <= self.size).all()", "(offsets < self.size).any()",
-        "a field holds other arrays, too", _OF_PIECES,
+        "a field holds other arrays, too",
+        ("tests/runtime/test_pieces.py::test_one_array_among_pieces_of_another_is_read_again",),
     ),
     Mutation(
         "a second whole", _PIECES,
         "        is_same = key not in self._fields or whole is before\n",
         "        is_same = True\n",
-        "fields hold pieces of two arrays, and those of the first are forgotten", _OF_PIECES,
+        "fields hold pieces of two arrays, and those of the first are forgotten",
+        ("tests/runtime/test_pieces.py::test_one_array_among_pieces_of_another_is_read_again",),
     ),
     Mutation(
         "arrays that are written to", _PIECES,
         "{k: None if a in gone else a for k, a in self._fields.items()}", "dict(self._fields)",
-        "the host stores other objects to an array whose elements are computed", _OF_PIECES,
+        "the host stores other objects to an array whose elements are computed",
+        (
+            "tests/runtime/test_pieces.py::test_a_field_with_another_array_is_read_again",
+            "tests/runtime/test_pieces.py::test_a_changed_array_is_read_again",
+        ),
     ),
     Mutation(
         "runs end with their region", _RUNS,
@@ -286,12 +286,14 @@ MUTATIONS = (
     Mutation(
         "scalars below a word", _ADDRESS,
         "start + part if distance > 0 else start - part", "start + part",
-        "scalars of one or two bytes lie beyond their row", _OF_ADDRESSES,
+        "scalars of one or two bytes lie beyond their row",
+        ("tests/model/test_field_address.py::test_the_third_object_of_a_block",),
     ),
     Mutation(
         "where a cluster begins", _ADDRESS,
         "(self.lanes - 1) * self.cluster.offset", "self.lanes * self.cluster.offset",
-        "a cluster lies where other scalars have rows", _OF_ADDRESSES,
+        "a cluster lies where other scalars have rows",
+        ("tests/model/test_field_address.py::test_the_third_object_of_a_block",),
     ),
     Mutation(
         "distances in a cluster", _ADDRESS,
@@ -301,7 +303,11 @@ MUTATIONS = (
     Mutation(
         "alignment of rows", _ADDRESS,
         "math.gcd(ROW_BYTES, of_lane * size)", "math.gcd(ROW_BYTES, 2 * of_lane * size)",
-        "a device is promised more than there is", _OF_ADDRESSES,
+        "a device is promised more than there is",
+        (
+            "tests/model/test_field_address.py"
+            "::test_neighbours_that_begin_a_group_are_aligned_together",
+        ),
     ),
     Mutation(
         "emitted differences", _EMITTED,
@@ -314,20 +320,20 @@ MUTATIONS = (
         "if isinstance(each, NameDependency))",
         "if isinstance(each, NameDependency) and not callable(each.value))",
         "a name that is bound to another function or class is not noticed",
-        ("tests/runtime/test_constants.py",),
+        ("tests/runtime/test_constants.py::test_a_name_that_hides_one_of_pythons",),
     ),
     Mutation(
         "names of one module", _NAMES,
         "    if following is not None:\n", "    if False:\n",
         "names of the second module that a program takes names from are not looked at",
-        ("tests/runtime/test_constants.py",),
+        ("tests/runtime/test_constants.py::test_cells_of_one_name_in_several_functions",),
     ),
     Mutation(
         "cells of one name", _NAMES,
         "        for group, cell in zip(groups, same, strict=False):\n",
         "        for group, cell in zip(groups, same[:1], strict=False):\n",
         "two closures have variables of one name, and one of them is looked at",
-        ("tests/runtime/test_constants.py",),
+        ("tests/runtime/test_constants.py::test_cells_of_one_name_in_several_functions",),
     ),
     Mutation(
         "the last window of a range", _WINDOWS,

@@ -4,7 +4,6 @@ from .mutation import Mutation
 
 _TURNS = "sharedoa/ir/birth_turns.py"
 _CASES = ("tests/ir/test_birth_turns.py",)
-_PLACES = ("tests/dispatch/test_births.py",)
 _RANDOM = ("tests/differential/test_birth_turns.py::test_places_of_random_kernels",)
 _REGROUPED = ("tests/targets/test_regrouped_threads.py",)
 _WHO = ("tests/ir/test_regrouping.py",)
@@ -89,7 +88,7 @@ MUTATIONS = (
         "return builder.select(has_one, place, I64(-1))",
         "return place",
         "two objects in one place",
-        _PLACES,
+        ("tests/dispatch/test_births.py::test_places_of_threads_that_take_turns",),
     ),
     Mutation(
         "turns begin again with each period",
@@ -97,7 +96,7 @@ MUTATIONS = (
         "place = builder.add(first, builder.zext(rank, I64))",
         "place = builder.zext(rank, I64)",
         "two objects in one place",
-        _PLACES,
+        ("tests/dispatch/test_births.py::test_places_of_threads_that_take_turns",),
     ),
     Mutation(
         "CPython knows no turns",

@@ -23,7 +23,6 @@ _MOVE_CODE = "sharedoa/backends/move_code.py"
 _KERNELS = "sharedoa/backends/slot_code.py"
 _BYTES = "sharedoa/backends/slot_bytes_code.py"
 _LISTS = "sharedoa/backends/slot_list_code.py"
-_LISTED = ("tests/heap/test_slots_on_device.py",)
 _PLAN, _SEQUENCE = (
     "sharedoa/runtime/population_plan.py",
     "sharedoa/runtime/population_sequence.py",
@@ -32,8 +31,6 @@ _SEQUENCES = (
     "tests/runtime/test_population_sequence.py",
     "tests/runtime/test_population_room.py",
 )
-_LOANS = ("tests/heap/test_loans.py",)
-_PLACES = ("tests/dispatch/test_births.py",)
 
 _ALL_FIT = (
     "tests/runtime/test_population_room.py::test_where_not_all_fit_no_region_is_made",
@@ -176,14 +173,14 @@ MUTATIONS = (
         "builder.select(within, builder.add(first, wide), I64(-1))",
         "builder.select(within, first, I64(-1))",
         "objects overlap",
-        _PLACES,
+        ("tests/dispatch/test_births.py::test_places_one_by_one",),
     ),
     Mutation(
         "everybody who deletes an object has deleted it", _CODE,
         'return builder.icmp_unsigned("==", builder.and_(before, bit), I32(0))',
         'return builder.icmp_unsigned("==", before, before)',
         "several threads get True",
-        _PLACES,
+        ("tests/dispatch/test_births.py::test_one_who_finds_it_alive_ends_it",),
     ),
     Mutation(
         "what was deleted in this launch is alive", _CODE,
@@ -201,19 +198,19 @@ MUTATIONS = (
         "places that nobody took are lost", _REGIONS,
         "self.free_list.push(returned)", "self.free_list.push(returned[:0])",
         "memory grows with every launch",
-        _LOANS,
+        ("tests/heap/test_loans.py::test_what_was_never_used_still_is_not",),
     ),
     Mutation(
         "a region whose slots are lent is idle", _REGIONS,
         "self.used == self.withheld == self.lent == 0", "self.used == self.withheld == 0",
         "its memory is freed, and a launch makes objects there",
-        _LOANS,
+        ("tests/heap/test_loans.py::test_regions_with_lent_slots_stay",),
     ),
     Mutation(
         "the host takes slots that are lent", _REGIONS,
         "self.used - self.withheld - self.lent", "self.used - self.withheld",
         "two objects are in one place",
-        _LOANS,
+        ("tests/heap/test_loans.py::test_regions_with_lent_slots_stay",),
     ),
     Mutation(
         "memory for regions that become one", "sharedoa/heap/growing_regions.py",
@@ -231,37 +228,37 @@ MUTATIONS = (
         "regions whose slots are lent become one", "sharedoa/heap/growing_regions.py",
         "if low.lent or high.lent:", "if low.lent and high.lent:",
         "a launch notes objects in a region that is no more",
-        _LOANS,
+        ("tests/heap/test_loans.py::test_regions_with_lent_slots_stay",),
     ),
     Mutation(
         "slots that were never used count as used", _REGIONS,
         "unused_from = max(loan.unused_from, last + 1)", "pass",
         "populations are no slices any more",
-        _LOANS,
+        ("tests/heap/test_loans.py::test_what_was_never_used_still_is_not",),
     ),
     Mutation(
         "references to what is gone lead to where it was", _MOVE_CODE,
         "stays = builder.and_(keeps, is_none)", "stays = is_none",
         "an object is taken for one that was deleted",
-        _MOVED,
+        ("tests/heap/test_moving.py::test_what_was_deleted_is_null_afterwards",),
     ),
     Mutation(
         "arrays of references stay as they were", _MOVING,
         "for storage in heap.memory.arrays.all():", "for storage in ():",
         "threads find freed memory",
-        _MOVED,
+        ("tests/heap/test_moving.py::test_what_was_deleted_is_null_afterwards",),
     ),
     Mutation(
         "value structs have no references that follow", "sharedoa/heap/object_moves.py",
         "    elif isinstance(type, ValueType) and not type.shape:", "    elif False:",
         "threads find freed memory",
-        _MOVED,
+        ("tests/heap/test_moving.py::test_where_all_of_a_class_were_deleted_nothing_is_left",),
     ),
     Mutation(
         "only the first lanes of tiles follow", _MOVE_CODE,
         "lanes = builder.sub(builder.shl(I64(_LANE_STEP), shift), I64(1))", "lanes = I64(0)",
         "objects get the fields of their neighbours",
-        _MOVED,
+        ("tests/heap/test_moving.py::test_where_all_of_a_class_were_deleted_nothing_is_left",),
     ),
     Mutation(
         "objects move by themselves under a view of fields", _AUTOMATIC,
@@ -291,7 +288,7 @@ MUTATIONS = (
         "objects move while launches go on", _MOVING,
         "    heap.memory.stand_still()\n", "",
         "what a launch writes meanwhile is lost",
-        _MOVED,
+        ("tests/heap/test_moving.py::test_launches_of_another_thread_have_ended",),
     ),
     Mutation(
         "an object may be sorted twice", _MOVING,
@@ -299,50 +296,50 @@ MUTATIONS = (
         "            raise repeated_reference(\"sort\")\n",
         "",
         "an object has two places",
-        _MOVED,
+        ("tests/heap/test_moving.py::test_refused",),
     ),
     Mutation(
         "arguments are packed once", "sharedoa/runtime/launch.py",
         "        self.plan.pack(slots, arguments)\n        planned", "        planned",
         "an array that is no run any more has the address of its first object",
-        _MOVED,
+        ("tests/heap/test_moving.py::test_launches_of_another_thread_have_ended",),
     ),
     Mutation(
         "runs stay runs when objects move", _MOVING,
         "        heap.note_reference_writes()", "        pass",
         "kernels take other objects for those of an array",
-        _MOVED,
+        ("tests/heap/test_moving.py::test_a_device_sorts_populations",),
     ),
     Mutation(
         "proxies stay where they were", "sharedoa/heap/proxies.py",
         "                proxy._reference = new\n", "                pass\n",
         "Python finds freed memory",
-        _MOVED,
+        ("tests/heap/test_moving.py::test_what_was_deleted_is_null_afterwards",),
     ),
     Mutation(
         "classes move in whatever order sets have", _MOVING,
         "in sorted(given, key=lambda each: each.type_index):", "in given:",
         "the same program lays objects out otherwise the next time",
-        _MOVED,
+        ("tests/heap/test_moving.py::test_new_places_are_the_same_every_time",),
     ),
     Mutation(
         "views of fields stay when objects move", "sharedoa/heap/field_view.py",
         "if moves != self._moves:", "if moves < self._moves:",
         "somebody else's fields are read",
-        _MOVED,
+        ("tests/heap/test_moving.py::test_views_of_fields_are_taken_again",),
     ),
     Mutation(
         "tests of several parts are used twice", "sharedoa/codegen/branches.py",
         "uses[test.result] == 1", "uses[test.result]",
         "a value that nobody made is used",
-        ("tests/codegen/test_branches.py",),
+        ("tests/codegen/test_branches.py::test_a_truth_that_is_used_twice_is_a_value",),
     ),
     Mutation(
         "not is forgotten in a test of several parts", "sharedoa/codegen/branches.py",
         "_decide(emitter, made.operands[0], otherwise, then)",
         "_decide(emitter, made.operands[0], then, otherwise)",
         "the other arm runs",
-        ("tests/codegen/test_branches.py",),
+        ("tests/codegen/test_branches.py::test_they_decide_as_python_does[counted]",),
     ),
     Mutation(
         "such launches go the quick way", _LAUNCH,
@@ -374,44 +371,67 @@ MUTATIONS = (
         "chunks before a thread's own count one less", _LISTS,
         'is_one = builder.icmp_unsigned("<", at, stop)',
         'is_one = builder.icmp_unsigned("<", builder.add(at, I64(1)), stop)',
-        "two objects have one place", _LISTED,
+        "two objects have one place",
+        (
+            "tests/heap/test_slots_on_device.py"
+            "::test_lists_of_several_regions[together-pretended-50]",
+        ),
     ),
     Mutation(
         "regions before a thread's own count one less", _BYTES,
         'is_one = builder.icmp_unsigned("<", own, stop)',
         'is_one = builder.icmp_unsigned("<", builder.add(own, I64(1)), stop)',
-        "two objects have one place", _LISTED,
+        "two objects have one place",
+        (
+            "tests/heap/test_slots_on_device.py"
+            "::test_lists_of_several_regions[together-pretended-50]",
+        ),
     ),
     Mutation(
         "slots behind the last one are free", _LISTS,
         "there = builder.select(is_one, there, I32(0))", "there = I32(-1)",
-        "an object has a place where there is none", _LISTED,
+        "an object has a place where there is none",
+        (
+            "tests/heap/test_slots_on_device.py"
+            "::test_lists_of_several_regions[apart-pretended-None]",
+        ),
     ),
     Mutation(
         "chunks in which nobody lives have no free slots either", _LISTS,
         "some = builder.trunc(of(here, counted, others), I32)",
         "some = builder.trunc(counted, I32)",
-        "objects have no place although there is room", _LISTED,
+        "objects have no place although there is room",
+        (
+            "tests/heap/test_slots_on_device.py"
+            "::test_lists_of_several_regions[apart-pretended-None]",
+        ),
     ),
     Mutation(
         "chunks in which nobody has lived stay as they are", _KERNELS,
         "_is_none(builder, builder.or_(counts, makes))", "_is_none(builder, counts)",
-        "objects that were made do not live", _SEQUENCES,
+        "objects that were made do not live",
+        ("tests/runtime/test_population_room.py::test_there_is_room_for_the_lists_of_a_run_too",),
     ),
     Mutation(
         "launches are taken to make nothing", "sharedoa/heap/slots_on_device.py",
         "is_made = region.cls in makes", "is_made = False",
-        "objects that were made do not live", _SEQUENCES,
+        "objects that were made do not live",
+        ("tests/runtime/test_population_room.py::test_there_is_room_for_the_lists_of_a_run_too",),
     ),
     Mutation(
         "only the first vector of a chunk is stored", _BYTES,
         "enumerate(self._loaded):", "enumerate(self._loaded[:1]):",
-        "objects that were made do not live", _LISTED,
+        "objects that were made do not live",
+        ("tests/heap/test_slots_on_device.py::test_what_lives_after_launches[pretended-1-40]",),
     ),
     Mutation(
         "chunks that nobody has touched are not counted either", _KERNELS,
         "builder.or_(is_touched, is_any(builder, counts))", "is_touched",
-        "nobody lives where the host has made all objects", _LISTED,
+        "nobody lives where the host has made all objects",
+        (
+            "tests/heap/test_slots_on_device.py"
+            "::test_lists_of_several_regions[together-pretended-50]",
+        ),
     ),
     Mutation(
         "objects move by themselves or the deletion fails", _AUTOMATIC,
@@ -450,25 +470,27 @@ MUTATIONS = (
     Mutation(
         "a table is written over how many are listed", "sharedoa/backends/slot_kernels.py",
         "if place not in written)", ")",
-        "an object has the place of another region", _LISTED,
+        "an object has the place of another region",
+        ("tests/heap/test_slots_on_device.py::test_a_table_beside_lists[together-pretended-0]",),
     ),
     Mutation(
         "a limit that is not there yet is none", "sharedoa/backends/slot_kernels.py",
         "limit_first, limit_stop = head(number), number + 1", "limit_first, limit_stop = 0, 0",
-        "lists go on behind their end", _LISTED,
+        "lists go on behind their end",
+        ("tests/heap/test_slots_on_device.py::test_a_table_beside_lists[together-pretended-0]",),
     ),
     Mutation(
         "slots that were touched still count as never used", _KERNELS,
         'builder.atomic_rmw("umax", last_at, last, "monotonic")', "pass",
         "the host takes memory that is not zero for new objects",
-        ("tests/heap/test_slots_on_device.py",),
+        ("tests/heap/test_slots_on_device.py::test_what_lives_after_launches[pretended-1-40]",),
     ),
     Mutation(
         "the host makes objects before the device has looked who lives",
         "sharedoa/heap/memory.py",
         "        self.wait_for_lists()\n", "",
         "a launch meets objects that were made after it",
-        _SEQUENCES,
+        ("tests/runtime/test_population_sequence.py",),
     ),
     Mutation(
         "threads make of all classes together what they make of one", _BIRTHS,
@@ -501,18 +523,28 @@ MUTATIONS = (
         "for number, sums in enumerate(levels[1:], 1):\n            with",
         "for number, sums in enumerate(levels[1:2], 1):\n            with",
         "lists have other lengths than they say",
-        ("tests/heap/test_slots_on_device.py",),
+        (
+            "tests/heap/test_slots_on_device.py"
+            "::test_what_lives_after_launches[pretended-655365-40]",
+        ),
     ),
     Mutation(
         "threads are of a region that there is not", "sharedoa/backends/slot_kernels.py",
         "nobodys = [threads,", "nobodys = [0,",
-        "of three regions nobody is listed", ("tests/heap/test_slots_on_device.py",),
+        "of three regions nobody is listed",
+        (
+            "tests/heap/test_slots_on_device.py"
+            "::test_lists_of_several_regions[small ones together-pretended-10000]",
+        ),
     ),
     Mutation(
         "all regions of a launch are of one list", "sharedoa/backends/slot_kernels.py",
         "        first, slots.slots,", "        0, slots.slots,",
         "two objects have one place",
-        ("tests/heap/test_slots_on_device.py",),
+        (
+            "tests/heap/test_slots_on_device.py"
+            "::test_lists_of_several_regions[together-pretended-50]",
+        ),
     ),
     Mutation(
         "sums are kept though the host has changed what lives", "sharedoa/heap/slots_on_device.py",

@@ -5,8 +5,6 @@ from .mutation import Mutation
 _ALONE = "sharedoa/heap/scattered.py"
 _SHOWN = "sharedoa/heap/shown_registry.py"
 _PROMISES = ("tests/runtime/test_births.py",)
-_ONE_BY_ONE = ("tests/runtime/test_births_one_by_one.py",)
-_PLACES = ("tests/dispatch/test_births.py",)
 _ORDER, _IN_ORDER = "sharedoa/heap/birth_order.py", ("tests/runtime/test_birth_order.py",)
 
 MUTATIONS = (
@@ -15,19 +13,25 @@ MUTATIONS = (
         "            self._registry.set_states(self._addresses[changed], self._bytes[changed])\n",
         "            pass\n",
         "nobody notes what a launch made",
-        _ONE_BY_ONE,
+        ("tests/runtime/test_births_one_by_one.py::test_a_launch_takes_what_room_there_is",),
     ),
     Mutation(
         "kernels see who lived once", _SHOWN,
         "            if self._changes != registry.changes:\n", "            if False:\n",
         "objects that are gone are alive to kernels",
-        _ONE_BY_ONE,
+        (
+            "tests/runtime/test_births_one_by_one.py"
+            "::test_references_to_memory_that_the_allocator_has_again[cpu-cuda-False]",
+        ),
     ),
     Mutation(
         "a place that has an object again keeps its number", "sharedoa/heap/registry.py",
         "            self._places.serials[indices] = serials\n", "",
         "a new object stands where a former one stood",
-        _ONE_BY_ONE,
+        (
+            "tests/runtime/test_births_one_by_one.py"
+            "::test_a_population_is_in_the_order_in_which_its_objects_were_made[python-cuda-False]",
+        ),
     ),
     Mutation(
         "what was born and ended in one launch stays, one by one", _ALONE,
@@ -40,74 +44,92 @@ MUTATIONS = (
         "free = np.concatenate([places[~is_born], self._free_places(cls)])",
         "free = self._free_places(cls)",
         "memory grows with every launch",
-        _ONE_BY_ONE,
+        (
+            "tests/runtime/test_births_one_by_one.py"
+            "::test_a_launch_that_cannot_be_leaves_all_places_free",
+        ),
     ),
     Mutation(
         "new objects have what others left", _ALONE,
         "            self.clear(cls, reused)\n", "",
         "fields that are not named are not zero",
-        _ONE_BY_ONE,
+        (
+            "tests/runtime/test_births_one_by_one.py"
+            "::test_what_launches_have_ended_has_room_for_others",
+        ),
     ),
     Mutation(
         "an object is taken for one that was in its place", _ALONE,
         "        if replaced.any():\n", "        if False:\n",
         "a method is called on somebody else",
-        _ONE_BY_ONE,
+        (
+            "tests/runtime/test_births_one_by_one.py"
+            "::test_an_object_in_the_place_of_another_is_not_taken_for_it[python-cuda-False]",
+        ),
     ),
     Mutation(
         "objects lie as the mode of the launch would have them", "sharedoa/codegen/births.py",
         "    return program.layout.placement,",
         '    return "by_type",',
         "kernels look for objects where there are none",
-        _ONE_BY_ONE,
+        (
+            "tests/runtime/test_births_one_by_one.py"
+            "::test_a_launch_that_cannot_be_leaves_all_places_free",
+        ),
     ),
     Mutation(
         "a class without room for all has none", "sharedoa/heap/births_one_by_one.py",
         "        while lacking > 1:\n", "        while False:\n",
         "a launch fails that would have had room enough",
-        _ONE_BY_ONE,
+        ("tests/runtime/test_births_one_by_one.py::test_a_launch_takes_what_room_there_is",),
     ),
     Mutation(
         "the next place behind one that is not there", "dispatch/registry.py",
         "builder.ret(builder.select(is_it, low, I64(NOT_REGISTERED)))", "builder.ret(low)",
         "kernels take any number for an object",
-        _PLACES,
+        ("tests/dispatch/test_births.py::test_the_byte_of_what_is_placed_one_by_one",),
     ),
     Mutation(
         "Python's own lines delete objects", "sharedoa/heap/quarantine.py",
         ".parent.parent), contextlib.__file__", ".parent.parent)",
         "an error names a line of Python's instead of the user's",
-        _ONE_BY_ONE,
+        (
+            "tests/runtime/test_births_one_by_one.py"
+            "::test_debug_mode_tells_of_what_a_launch_has_ended",
+        ),
     ),
     Mutation(
         "who has come first stands first", "sharedoa/heap/births.py",
         "        if (makers[1:] >= makers[:-1]).all():\n", "        if True:\n",
         "new objects stand in another order in each run",
-        _IN_ORDER,
+        ("tests/runtime/test_birth_order.py::test_the_same_bytes_on_any_number_of_processors",),
     ),
     Mutation(
         "who has come first has the lowest number", "sharedoa/heap/births_one_by_one.py",
         "addresses = np.concatenate([addresses[order], addresses[len(order) :]])", "pass",
         "new objects stand in another order in each run, one by one",
-        _IN_ORDER,
+        (
+            "tests/runtime/test_birth_order.py"
+            "::test_they_stand_in_the_order_of_the_threads[cpu-concord-aos-False]",
+        ),
     ),
     Mutation(
         "whether a new object lives stays where it was made", _ORDER,
         "for change, state in zip(changes, states, strict=True):", "for change, state in ():",
         "objects that were ended live, and others do not",
-        _IN_ORDER,
+        ("tests/runtime/test_birth_order.py::test_the_same_bytes_on_any_number_of_processors",),
     ),
     Mutation(
         "references to deleted objects follow those in their places", _ORDER,
         "    if not reused:\n        return\n", "    if reused or True:\n        return\n",
         "a field that nobody has stored to has other bytes in each run",
-        _IN_ORDER,
+        ("tests/runtime/test_birth_order.py::test_no_room_to_put_them_in_order",),
     ),
     Mutation(
         "Python's objects stay where new ones were made", _ORDER,
         "    _move_proxies(heap, changes)\n", "",
         "a proxy is that of another object",
-        _IN_ORDER,
+        ("tests/runtime/test_birth_order.py::test_objects_that_python_knows",),
     ),
     Mutation(
         "threads that took places the other way around", "sharedoa/heap/births.py",
@@ -119,6 +141,6 @@ MUTATIONS = (
         "an object in a slot that was lent has no references", _ORDER,
         "min(each.capacity, each.unused_from + each.lent)", "each.unused_from",
         "references of new objects to new ones lead to others",
-        _IN_ORDER,
+        ("tests/runtime/test_birth_order.py::test_no_room_to_put_them_in_order",),
     ),
 )  # fmt: skip

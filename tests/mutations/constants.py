@@ -9,7 +9,6 @@ _JOB = "sharedoa/ir/job.py"
 _FUNCTIONS = "sharedoa/targets/mathematics.py"
 _VARIANTS = "sharedoa/runtime/specialisation.py"
 _FILES = ("tests/ir/test_files.py",)
-_MEANING = ("tests/ir/test_meaning.py::test_kernels_with_constants",)
 _NUMBERS = ("tests/ir/test_evaluation.py",)
 _UNKNOWN = (f"{_NUMBERS[0]}::test_what_is_not_known",)
 _STEPS = ("tests/runtime/test_specialisation.py",)
@@ -17,15 +16,10 @@ _BINDING = "sharedoa/runtime/binding.py"
 _QUICK = "sharedoa/runtime/launch_code.py"
 _FROZEN = "tests/runtime/test_frozen.py"
 _LIBRARY = "sharedoa/ir/library_arguments.py"
-_KNOWN = ("tests/ir/test_library_arguments.py",)
 _LAUNCHES = ("tests/runtime/test_specialised_launches.py",)
 _OWN = (f"{_LAUNCHES[0]}::test_each_launch_sees_its_own_numbers",)
 _EQUAL = (f"{_STEPS[0]}::test_numbers_that_compare_equal",)
 
-_OF_STRUCTS = (
-    "tests/runtime/test_known_structs.py::test_changes_are_seen",
-    "tests/runtime/test_known_structs.py::test_changes_of_the_only_numbers_are_seen",
-)
 
 MUTATIONS = (
     Mutation(
@@ -69,17 +63,20 @@ MUTATIONS = (
         "arms that differ", _PASS,
         "known[result] = first if all(same(first, each) for each in rest) else None",
         "known[result] = first",
-        "a branch gives what its first arm yields", (*_FILES, *_MEANING),
+        "a branch gives what its first arm yields",
+        ("tests/ir/test_files.py::test_file[constant_arguments_branches]",),
     ),
     Mutation(
         "the other arm", _PASS, "[then if test else otherwise]", "[otherwise if test else then]",
-        "the arm that is not run stands in the place of the branch", (*_FILES, *_MEANING),
+        "the arm that is not run stands in the place of the branch",
+        ("tests/ir/test_files.py::test_file[constant_arguments_branches]",),
     ),
     Mutation(
         "behind an arm that ends elsewhere", _PASS,
         "                    rest, pending = [*rest, end], []  # what follows is not reached\n",
         "                    rest = [*rest, end]\n",
-        "what follows a branch that returns is run", (*_MEANING, *_FILES),
+        "what follows a branch that returns is run",
+        ("tests/ir/test_files.py::test_file[constant_arguments_branches]",),
     ),
     Mutation(
         "tests of loops that end elsewhere", _PASS,
@@ -89,13 +86,15 @@ MUTATIONS = (
     Mutation(
         "the other value", _PASS, "operation.operands[1 if test else 2]",
         "operation.operands[2 if test else 1]",
-        "a choice gives what was not chosen", (*_MEANING, *_FILES),
+        "a choice gives what was not chosen",
+        ("tests/ir/test_files.py::test_file[constant_arguments_branches]",),
     ),
     # ----------------------------------------------------------- library functions
     Mutation(
         "sines of constants", _LIBRARY,
         "    return not on_device or operation[\"name\"] == \"pow\"\n", "    return False\n",
-        "LLVM computes a sine otherwise than the processor's library", (*_FILES, *_STEPS),
+        "LLVM computes a sine otherwise than the processor's library",
+        ("tests/ir/test_files.py::test_file[constant_arguments_functions]",),
     ),
     Mutation(
         "powers of constants", _LIBRARY,
@@ -105,31 +104,37 @@ MUTATIONS = (
     Mutation(
         "what is stored to a field", _LIBRARY,
         "self._memory.get(role, 0) | given | way", "self._memory.get(role, 0) | way",
-        "LLVM knows what is loaded, as it was stored before", _KNOWN,
+        "LLVM knows what is loaded, as it was stored before",
+        ("tests/ir/test_library_arguments.py::test_what_is_known[stored-nb]",),
     ),
     Mutation(
         "what is not stored to a field", _LIBRARY,
         "self._memory.get(role, 0) | given | way", "self._memory.get(role, 0) | given",
-        "LLVM knows what is loaded, as nothing was stored since", _KNOWN,
+        "LLVM knows what is loaded, as nothing was stored since",
+        ("tests/ir/test_library_arguments.py::test_what_is_known[not_stored-na]",),
     ),
     Mutation(
         "tests of unknown numbers", _LIBRARY, "        self._test(decisive)\n", "",
-        "LLVM knows a number where it is equal to a constant", _KNOWN,
+        "LLVM knows a number where it is equal to a constant",
+        ("tests/ir/test_library_arguments.py::test_what_is_known[left-ab]",),
     ),
     Mutation(
         "what is returned", _LIBRARY, "= found | given | way", "= found | way",
-        "LLVM knows what a function returns", _KNOWN,
+        "LLVM knows what a function returns",
+        ("tests/ir/test_library_arguments.py::test_what_is_known[computed-nb]",),
     ),
     Mutation(
         "numbers of rounds", _LIBRARY,
         "self._pass_on([], [bodies[0][:1]], decisive, True)", "pass",
-        "LLVM knows a counter where it has written out a loop", _KNOWN,
+        "LLVM knows a counter where it has written out a loop",
+        ("tests/ir/test_library_arguments.py::test_what_is_known[rounds-ab]",),
     ),
     Mutation(
         "exact functions", _FUNCTIONS,
         "frozenset({*EXACT_INTRINSICS, *_CLASSIFICATIONS})",
         "frozenset({*EXACT_INTRINSICS, *_CLASSIFICATIONS, \"sin\"})",
-        "a function of a library is taken for an exact one", (*_FILES, *_STEPS),
+        "a function of a library is taken for an exact one",
+        ("tests/ir/test_files.py::test_file[constant_arguments_functions]",),
     ),
     # ------------------------------------------------------------------ arithmetic
     Mutation(
@@ -164,7 +169,7 @@ MUTATIONS = (
         "two roundings", _SCALARS, "self.dtype.type(_once_rounded(value))",
         "self.dtype.type(value)",
         "an integer becomes f64 before it becomes f32",
-        (*_NUMBERS, "tests/model/test_scalars.py"),
+        ("tests/model/test_scalars.py",),
     ),
     # ----------------------------------------------------------- launches and steps
     Mutation(
@@ -266,18 +271,21 @@ MUTATIONS = (
         "NumPy's views of frozen fields", "sharedoa/heap/field_view.py",
         "fixed = self._cls.frozen or holds_references(self.type)",
         "fixed = holds_references(self.type)",
-        "the host changes what code knows", (f"{_FROZEN}::test_the_host_cannot_write",),
+        "the host changes what code knows",
+        (f"{_FROZEN}::test_the_host_cannot_write[aos-elements that were read]",),
     ),
     Mutation(
         "rows of frozen fields", "sharedoa/heap/field_view.py",
         "if self._cls.frozen and isinstance(value, np.ndarray):", "if False:",
-        "the host changes what code knows", (f"{_FROZEN}::test_the_host_cannot_write",),
+        "the host changes what code knows",
+        (f"{_FROZEN}::test_the_host_cannot_write[aos-NumPy, of rows]",),
     ),
     Mutation(
         "references to frozen objects", "sharedoa/ir/frozen.py",
         "return operation[\"operator\"] == \"is_not\" if is_asked else None",
         "return operation[\"operator\"] == \"is\" if is_asked else None",
-        "an object is taken for null", (f"{_FROZEN}::test_results_are_those_of_what_is_read",),
+        "an object is taken for null",
+        (f"{_FROZEN}::test_results_are_those_of_what_is_read[cpu-launches]",),
     ),
     Mutation(
         "fast arithmetic of constants", "sharedoa/runtime/launch.py",
@@ -289,12 +297,14 @@ MUTATIONS = (
     Mutation(
         "numbers of structs are not compared", "sharedoa/runtime/launch_code.py",
         "isinstance(type, ScalarType) or bool(number_parts(type))", "isinstance(type, ScalarType)",
-        "a launch with another struct runs the code of the last one", _OF_STRUCTS,
+        "a launch with another struct runs the code of the last one",
+        ("tests/runtime/test_known_structs.py::test_changes_of_the_only_numbers_are_seen",),
     ),
     Mutation(
         "slots of other numbers", "sharedoa/ir/number_parts.py",
         "max((place >> _SHIFT) - 1, 0)", "max((place >> _SHIFT) - 2, 0)",
-        "a number of a struct is taken for its neighbour", _OF_STRUCTS,
+        "a number of a struct is taken for its neighbour",
+        ("tests/runtime/test_known_structs.py::test_changes_are_seen",),
     ),
     Mutation(
         "structs that libraries get", "sharedoa/ir/library_arguments.py",

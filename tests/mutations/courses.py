@@ -11,7 +11,7 @@ MUTATIONS = (
         "    if words != step.words or (found",
         "    if (found",
         "gradients are those of the numbers that the block before had",
-        (f"{_COURSES}::test_blocks_that_differ",),
+        (f"{_COURSES}::test_blocks_that_differ[integer]",),
     ),
     Mutation(
         "numbers that are equal are the same",
@@ -35,7 +35,7 @@ MUTATIONS = (
         "        program.look_at_names()\n",
         "",
         "launches go back through what a name meant",
-        (f"{_COURSES}::test_changes_within_a_block",),
+        (f"{_COURSES}::test_changes_within_a_block[name in kernel]",),
     ),
     Mutation(
         "a block follows whatever has happened to the heap",
@@ -43,7 +43,7 @@ MUTATIONS = (
         " and self._state == state_of(heap, self.course.types)\n",
         "\n",
         "copies are those of other memory",
-        (f"{_COURSES}::test_changes_within_a_block",),
+        (f"{_COURSES}::test_changes_within_a_block[name in kernel]",),
     ),
     Mutation(
         "a block follows though there are other arrays",

@@ -25,8 +25,12 @@ _OF_RECEIVERS = ("tests/ir/test_certain_receivers.py",)
 _OF_LOOPS = ("tests/ir/test_shared_loops.py",)
 _PLANNED = "sharedoa/runtime/planned_clusters.py"
 _DESCRIPTION = "sharedoa/ir/description.py"
-_OF_DESCRIPTIONS = ("tests/runtime/test_descriptions.py",)
-_OF_PLANS = ("tests/runtime/test_background.py",)
+_OF_DESCRIPTIONS = (
+    "tests/runtime/test_descriptions.py::test_each_setting_alone_changes_it",
+    "tests/runtime/test_descriptions.py::test_each_property_of_a_type_alone_changes_it",
+    "tests/runtime/test_descriptions.py::test_slots_are_told_where_they_are_not_those_of_the_base",
+    "tests/runtime/test_descriptions.py::test_each_answer_alone_changes_it",
+)
 _OF_ARRAYS = ("tests/ir/test_array_use.py",)
 
 MUTATIONS = (
@@ -177,17 +181,20 @@ MUTATIONS = (
     Mutation(
         "clusters before there is code", _PLANNED,
         "plan is not None and plan.is_ready\n", "plan is not None\n",
-        "objects are rearranged by the next launch, which waits for its code", _OF_PLANS,
+        "objects are rearranged by the next launch, which waits for its code",
+        ("tests/runtime/test_background.py::test_kernels_go_on_and_change_when_there_is_code",),
     ),
     Mutation(
         "nobody looks when there is code", _PLANNED,
         "        if plan.is_ready:\n            heap.books.change_code()\n", "",
-        "kernels that were settled go on as they are", _OF_PLANS,
+        "kernels that were settled go on as they are",
+        ("tests/runtime/test_background.py::test_a_captured_step",),
     ),
     Mutation(
         "code that nobody finds", "sharedoa/runtime/launch.py",
         "            if is_used:\n                self._keep(made)\n", "",
-        "code that was made beside the program is compiled again by the launch", _OF_PLANS,
+        "code that was made beside the program is compiled again by the launch",
+        ("tests/runtime/test_background.py::test_a_captured_step",),
     ),
     # ------------------------------------------------------------------ ranges
     Mutation(

@@ -29,7 +29,8 @@ MUTATIONS = (
     Mutation(
         "arrays that rounds change", _NEXT,
         "if step is None or root in inside or", "if step is None or",
-        "an element of another array is read than the next round's", (_RANDOM, _WHICH),
+        "an element of another array is read than the next round's",
+        (f"{_TESTS}::test_what_is_loaded_early",),
     ),
     Mutation(
         "fields of subclasses", _PASS,
@@ -40,13 +41,15 @@ MUTATIONS = (
     Mutation(
         "before the first load", _LOADS,
         "if operation.regions or effects_of(operation) & ~_PLAIN:", "if False:",
-        "an object's fields are read before a test that it is none", (_RANDOM, _WHICH),
+        "an object's fields are read before a test that it is none",
+        (f"{_TESTS}::test_random_loops_mean_the_same",),
     ),
     Mutation(
         "several methods", _LOADS,
         "if len(symbols) != 1:\n            return None\n        numbers",
         "if not symbols:\n            return None\n        numbers",
-        "what one of several methods reads counts as read by all", (_RANDOM, _WHICH),
+        "what one of several methods reads counts as read by all",
+        (f"{_TESTS}::test_random_loops_mean_the_same",),
     ),
     Mutation(
         "behind loops", _PASS,

@@ -3,7 +3,6 @@
 from .mutation import Mutation
 
 _FLAT = "sharedoa/ir/passes/flatten_loops.py"
-_WHICH = "tests/ir/test_flatten_loops.py::test_which_loops_are_flat"
 _RANDOM = "tests/ir/test_flatten_loops.py::test_random_loops_mean_the_same"
 _SEVERAL_STAY = (
     "tests/ir/test_flatten_loops.py::"
@@ -13,14 +12,13 @@ _SEVERAL_LATE = (
     "tests/ir/test_flatten_loops.py::test_calls_that_may_run_several_methods_come_after_all_loads"
 )
 _OVERFLOW = "tests/ir/test_flatten_loops.py::test_sums_that_overflow"
-_BOTH = (_WHICH, _RANDOM)
 
 MUTATIONS = (
     Mutation(
         "objects behind tests", _FLAT,
         "            if path:\n                nothing =",
         "            if False:\n                nothing =",
-        "a field of null is read", _BOTH,
+        "a field of null is read", (_RANDOM,),
     ),
     Mutation(
         "objects behind other tests", _FLAT,
@@ -30,41 +28,45 @@ MUTATIONS = (
     Mutation(
         "tests of what is carried", _FLAT,
         "if scope.is_stale(choice.operands) and any(map(_reads, choice.regions)):", "if False:",
-        "a round too many reads what a test keeps from being read", (_WHICH,),
+        "a round too many reads what a test keeps from being read",
+        ("tests/ir/test_flatten_loops.py::test_which_loops_are_flat[a test of what is carried]",),
     ),
     Mutation(
         "places by what is carried", _FLAT,
         "if place is None or scope.is_stale(place.operands):", "if place is None:",
-        "a round too many reads another place than the last one", (_WHICH,),
+        "a round too many reads another place than the last one",
+        ("tests/ir/test_flatten_loops.py::test_which_loops_are_flat[a place by what is carried]",),
     ),
     Mutation(
         "what is carried is never stale", _FLAT,
         "carried, is_stale = new, True", "carried, is_stale = new, is_stale",
-        "what a round too many is given counts as what the last one was given", (_WHICH,),
+        "what a round too many is given counts as what the last one was given",
+        ("tests/ir/test_flatten_loops.py::test_which_loops_are_flat[a test of what is carried]",),
     ),
     Mutation(
         "rounds too many count", _FLAT,
         "new = [self._select(is_one, here, before, loop) for here, before in pairs]",
         "new = [here for here, _ in pairs]",
-        "what rounds too many compute is kept", _BOTH,
+        "what rounds too many compute is kept", (_RANDOM,),
     ),
     Mutation(
         "rounds too many go on", _FLAT,
         "at = self._select(is_one, next, last, loop)", "at = next",
-        "rounds too many read what no round reads", _BOTH,
+        "rounds too many read what no round reads", (_RANDOM,),
     ),
     Mutation(
         "loops without rounds", _FLAT,
         "self._nonempty.append(is_one)", "pass",
-        "a loop without rounds has one", _BOTH,
+        "a loop without rounds has one", (_RANDOM,),
     ),
     Mutation(
         "one round too few", _FLAT, "        high - low\n", "        high - low - 1\n",
-        "the last round is left out", _BOTH,
+        "the last round is left out", (_RANDOM,),
     ),
     Mutation(
         "minima below", _FLAT, 'in _near(start, "gt")', 'in _near(start, "lt")',
-        "a loop that begins at a minimum has more rounds than is thought", (_WHICH,),
+        "a loop that begins at a minimum has more rounds than is thought",
+        ("tests/ir/test_flatten_loops.py::test_which_loops_are_flat[a test of what is carried]",),
     ),
     Mutation(
         "sums that overflow", _FLAT,
@@ -75,17 +77,20 @@ MUTATIONS = (
     Mutation(
         "indices behind tests", _FLAT,
         'if path and place.kind == "inline_element" and not _is_inside(*given):', "if False:",
-        "an element is read whose index only a test keeps inside", (_WHICH,),
+        "an element is read whose index only a test keeps inside",
+        ("tests/ir/test_flatten_loops.py::test_which_loops_are_flat[an index in an object]",),
     ),
     Mutation(
         "elements behind tests", _FLAT,
         'elif place.kind != "element" or path:', 'elif place.kind != "element":',
-        "an element of an array is read that is not there", (_WHICH,),
+        "an element of an array is read that is not there",
+        ("tests/ir/test_flatten_loops.py::test_which_loops_are_flat[an index behind a test]",),
     ),
     Mutation(
         "divisions behind tests", _FLAT,
         'frozenset({"add",', 'frozenset({"floordiv", "add",',
-        "a number is divided by zero", (_WHICH,),
+        "a number is divided by zero",
+        ("tests/ir/test_flatten_loops.py::test_which_loops_are_flat[a division behind a test]",),
     ),
     Mutation(
         "calls that choose", _FLAT,
@@ -111,7 +116,8 @@ MUTATIONS = (
     Mutation(
         "much behind tests", _FLAT,
         "or self._tested_cost > _COST_OF_LOAD * self._loads", "or False",
-        "what few threads compute is computed by all", (_WHICH,),
+        "what few threads compute is computed by all",
+        ("tests/ir/test_flatten_loops.py::test_which_loops_are_flat[much behind a test]",),
     ),
     Mutation(
         "nothing is small", "sharedoa/codegen/expressions.py",
@@ -122,7 +128,8 @@ MUTATIONS = (
     Mutation(
         "zeros of both signs in straight code", "sharedoa/ir/rewrite.py",
         "        return repr(value)\n", "        return value\n",
-        "-0.0 in a loop is the 0.0 that stands before it", (_WHICH,),
+        "-0.0 in a loop is the 0.0 that stands before it",
+        ("tests/ir/test_flatten_loops.py::test_which_loops_are_flat[zeros of both signs]",),
     ),
     Mutation(
         "type tests in what threads ask first", "sharedoa/ir/rewrite.py",

@@ -119,7 +119,7 @@ MUTATIONS = (
         "text ends at a NUL", "sharedoa/frontend/texts.py",
         """if isinstance(found, str) and "\\0" in found:""", "if False:",
         "print('a\\0b') says a, without a word",
-        ("tests/frontend/test_statements.py",),
+        ("tests/frontend/test_statements.py::test_statements_misused",),
     ),
     Mutation(
         "integers are rounded as floats", "sharedoa/frontend/library.py",
@@ -186,7 +186,7 @@ MUTATIONS = (
         "a method of a value that was changed in place is what it was", _CHANGED,
         "if is_ours and user_function(called) is not known:", "if False:",
         "in a notebook kernels refuse what was edited",
-        ("tests/runtime/test_autoreload.py::test_what_was_edited_runs",),
+        ("tests/runtime/test_autoreload.py::test_what_was_edited_runs[sign of a value]",),
     ),
     Mutation(
         "an operator of a value that was changed in place is what it was",
@@ -194,7 +194,7 @@ MUTATIONS = (
         "        if not is_ours(struct.python_class):\n",
         '        if not is_ours(struct.python_class) and not name.startswith("__"):\n',
         "in a notebook kernels refuse an operator that was edited",
-        ("tests/runtime/test_autoreload.py::test_what_was_edited_runs",),
+        ("tests/runtime/test_autoreload.py::test_what_was_edited_runs[sign of a value]",),
     ),
     Mutation(
         "an initialiser that was changed in place has no source", _CHANGED,
@@ -212,13 +212,13 @@ MUTATIONS = (
         "what stands in a class for a method knows our names", "sharedoa/model/functions.py",
         "names = function.__globals__", "names = globals()",
         "code that autoreload puts there does not find what its module defines",
-        ("tests/runtime/test_autoreload.py::test_what_was_edited_runs",),
+        ("tests/runtime/test_autoreload.py::test_what_was_edited_runs[global]",),
     ),
     Mutation(
         "what CPython runs is made of a function as it was", "sharedoa/model/functions.py",
         "if form_of is not function.__code__:", "if form_of is None:",
         "annotated local variables of a mixin's method convert as before it was edited",
-        ("tests/runtime/test_autoreload.py::test_what_was_edited_runs",),
+        ("tests/runtime/test_autoreload.py::test_what_was_edited_runs[mixin]",),
     ),
     Mutation(
         "constants of mixins stay", "sharedoa/frontend/expressions.py",
@@ -245,51 +245,63 @@ MUTATIONS = (
         "        return self == ResolutionDependency.of(self.cls, self.name)",
         "        return True",
         "a subclass that is defined later is called by the old code",
-        ("tests/frontend/test_dependencies.py",),
+        ("tests/frontend/test_dependencies.py::test_a_direct_call_notices_the_first_override",),
     ),
     Mutation(
         "subclasses that are defined later", _DEPENDENCIES,
         "        return tuple(self.cls.concrete()) == self.concrete", "        return True",
-        "isinstance does not know them", ("tests/frontend/test_dependencies.py",),
+        "isinstance does not know them",
+        ("tests/frontend/test_dependencies.py::test_a_type_test_notices_a_subclass",),
     ),
     Mutation(
         "equal constants of another type", _DEPENDENCIES,
         "        return type(now) is type(self.value) and isinstance(now, plain) and repr(now)",
         "        return isinstance(now, plain) and str(now == self.value and self.text)",
         "1, True and 1.0, or 0.0 and -0.0, are taken for the same",
-        ("tests/runtime/test_constants.py",),
+        ("tests/runtime/test_constants.py::test_values_that_are_equal_but_not_the_same",),
     ),
     Mutation(
         "tables that change", _DEPENDENCIES,
         "            array.tobytes() == self.data and array.shape", "            array.shape",
-        "an array that is changed in place is read as it was", ("tests/runtime/test_constants.py",),
+        "an array that is changed in place is read as it was",
+        ("tests/runtime/test_constants.py::test_attributes_of_objects",),
     ),
     Mutation(
         "attributes that are computed", "sharedoa/frontend/names.py",
         'return not (hasattr(found, "__set__") or hasattr(found, "__delete__"))', "return True",
-        "a kernel keeps what a property once was", ("tests/frontend/test_dependencies.py",),
+        "a kernel keeps what a property once was",
+        ("tests/frontend/test_dependencies.py::test_computed_attributes_are_refused",),
     ),
     Mutation(
         "attributes of who answers for himself", "sharedoa/frontend/names.py",
         "if is_ours(kind) or not isinstance(kind.__getattribute__, WrapperDescriptorType):",
         "if is_ours(kind):",
         "a kernel keeps what __getattribute__ once answered",
-        ("tests/frontend/test_dependencies.py",),
+        ("tests/frontend/test_dependencies.py::test_attributes_that_may_be_computed_are_refused",),
     ),
     Mutation(
         "methods as attributes", "sharedoa/frontend/names.py",
         'return found is not None and not hasattr(found, "__get__")', "return found is not None",
-        "a kernel keeps what a property once was", ("tests/frontend/test_dependencies.py",),
+        "a kernel keeps what a property once was",
+        ("tests/frontend/test_dependencies.py::test_computed_attributes_are_refused",),
     ),
     Mutation(
         "properties in the place of a named tuple's fields", "sharedoa/frontend/names.py",
         "return is_own and name in", "return name in",
-        "a kernel keeps what a property once was", ("tests/frontend/test_dependencies.py",),
+        "a kernel keeps what a property once was",
+        (
+            "tests/frontend/test_dependencies.py"
+            "::test_attributes_that_are_computed_all_the_same_are_refused",
+        ),
     ),
     Mutation(
         "attributes that are another one each time", "sharedoa/frontend/names.py",
         "if not (found.current() or inspect.isroutine(value)):", "if False:",
-        "a launch looks for code that holds, without end", ("tests/frontend/test_dependencies.py",),
+        "a launch looks for code that holds, without end",
+        (
+            "tests/frontend/test_dependencies.py"
+            "::test_attributes_that_are_another_one_each_time_are_refused",
+        ),
     ),
     # ------------------------------------------------------- kept translations
     Mutation(
@@ -359,7 +371,8 @@ MUTATIONS = (
         "assignments in what may not be evaluated", "sharedoa/frontend/conditions.py",
         "    context.narrowed, context.assigned = saved, surely\n    return values",
         "    context.narrowed = saved\n    return values",
-        "a variable of := is read where nothing assigned it", ("tests/frontend/test_iteration.py",),
+        "a variable of := is read where nothing assigned it",
+        ("tests/frontend/test_iteration.py::test_complaints",),
     ),
     Mutation(
         "messages of assertions that hold", "sharedoa/frontend/assertions.py",
@@ -380,7 +393,7 @@ MUTATIONS = (
     Mutation(
         "np.minimum of NaN", "sharedoa/frontend/number_calls.py",
         '        test = tree.Logical(boolean, location, "or", test, is_nan)', "        del is_nan",
-        "NaN is lost", ("tests/frontend/test_number_calls.py",),
+        "NaN is lost", ("tests/frontend/test_number_calls.py::test_as_in_cpython",),
     ),
     Mutation(
         "constants of None", "sharedoa/frontend/expressions.py",
@@ -392,17 +405,18 @@ MUTATIONS = (
         "        changed, regions = self.assigned.within(parts), []",
         "        changed, regions = self.assigned.within([]), []",
         "what := assigns within and is lost",
-        ("tests/frontend/test_iteration.py::test_what_arms_of_expressions_assign",
-         "tests/differential/test_programs.py"),
+        ("tests/frontend/test_iteration.py::test_what_arms_of_expressions_assign",),
     ),
     Mutation(
         "variables of comprehensions", "sharedoa/frontend/folds.py",
         "    _Renamed(names).visit(own)\n", "",
-        "they are those of the function", ("tests/frontend/test_iteration.py",),
+        "they are those of the function",
+        ("tests/frontend/test_iteration.py::test_what_is_evaluated_and_how_often[cpu-False]",),
     ),
     Mutation(
         "loops that nobody leaves", "sharedoa/frontend/folds.py",
         "            if left is not None:\n", "            if False:\n",
-        "any goes on after what it looks for", ("tests/frontend/test_iteration.py",),
+        "any goes on after what it looks for",
+        ("tests/frontend/test_iteration.py::test_what_is_evaluated_and_how_often[cpu-False]",),
     ),
 )  # fmt: skip

@@ -42,7 +42,7 @@ MUTATIONS = (
         "                if not isinstance(slots, slice) and has_repeated(slots):\n",
         "                if False:\n",
         "the gradient of a loss of a view with an object twice is too small",
-        ("tests/gradients/test_records.py::test_views_with_an_object_twice",),
+        (f"{_TAPES}::test_views_with_an_object_twice[order0-tile]",),
     ),
     Mutation(
         "parts of arrays of two dimensions are constant",
@@ -82,7 +82,7 @@ MUTATIONS = (
         "return self._saved(pieces) if pieces else None",
         "return None",
         "the way back loads what a later launch has changed",
-        (f"{_AGAIN}::test_what_is_loaded_again_is_as_it_was",),
+        (f"{_AGAIN}::test_what_is_loaded_again_is_as_it_was[interpreted]",),
     ),
     Mutation(
         "what the host changes after the block is not copied",
@@ -90,7 +90,7 @@ MUTATIONS = (
         "                self._end.put_back()",
         "                pass",
         "the way back loads what the host has changed",
-        (f"{_AGAIN}::test_what_is_loaded_again_is_as_it_was",),
+        (f"{_AGAIN}::test_what_is_loaded_again_is_as_it_was[interpreted]",),
     ),
     Mutation(
         "memory stays as it was",
@@ -98,7 +98,7 @@ MUTATIONS = (
         "        finally:\n            now.put_back()",
         "        finally:\n            pass",
         "what the host wrote after the block is gone",
-        (f"{_AGAIN}::test_what_is_loaded_again_is_as_it_was",),
+        (f"{_AGAIN}::test_what_is_loaded_again_is_as_it_was[interpreted]",),
     ),
     Mutation(
         "arrays with two names are apart",

@@ -10,7 +10,6 @@ _FILES = "tests/ir/test_files.py"
 _ONCE = f"{_TESTS}::test_which_are_loaded_once"
 _NONE = f"{_TESTS}::test_none_is_asked_nothing"
 _OTHERS = f"{_TESTS}::test_what_is_given_once_by_the_launch_and_once_by_others"
-_RANDOM = f"{_TESTS}::test_random_loops_mean_the_same"
 
 MUTATIONS = (
     Mutation(
@@ -38,7 +37,7 @@ MUTATIONS = (
         "fields that rounds change", _BEFORE,
         "if any(may_meet(role, each) for each in self._stored):", "if False:",
         "rounds go on with what a field was before they, or other threads, stored to it",
-        (_ONCE, _RANDOM, _FILES),
+        (f"{_TESTS}::test_which_are_loaded_once",),
     ),
     Mutation(
         "objects of others", _PASS, "if numbers is None:", "if False:",
@@ -49,7 +48,7 @@ MUTATIONS = (
         "fields of subclasses before a loop", _BEFORE,
         'if chain[0]["owner"] not in object.type.cls.ancestry():', "if False:",
         "memory behind an object is read as a field of its subclass",
-        (f"{_TESTS}::test_fields_of_a_subclass", _FILES),
+        (f"{_FILES}::test_file[owner_fields_arrays]",),
     ),
     Mutation(
         "short loops that LLVM keeps", _PASS, "        self._write_out(loop)\n", "",
@@ -58,7 +57,7 @@ MUTATIONS = (
     Mutation(
         "parts of one field", _BEFORE, "key = object, cls, *steps",
         "key = object, cls, *[*steps][:1]",
-        "a member of a struct counts as another one", (_ONCE, _RANDOM),
+        "a member of a struct counts as another one", (f"{_TESTS}::test_which_are_loaded_once",),
     ),
     Mutation(
         "functions in the place of their own calls", _IN_PLACE,

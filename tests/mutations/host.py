@@ -12,20 +12,10 @@ _ARRAYS = "sharedoa/heap/arrays.py"
 _BY_TYPE = "sharedoa/heap/by_type.py"
 _CLASSES = "tests/runtime/test_array_classes.py"
 _TO_PARAMETERS = (f"{_CLASSES}::test_a_parameter_that_is_stored_to",)
-_TO_HELD = (f"{_CLASSES}::test_arrays_that_objects_hold",)
 _REPEATED = ("tests/heap/test_repeated_objects.py",)
-_PLACES = (
-    "tests/heap/test_field_places.py::test_assignment_is_that_of_numpy",
-    "tests/heap/test_field_places.py::test_one_value_an_object",
-)
 _PIECES = (
     "tests/heap/test_dump.py::"
     "test_parts_of_arrays_that_nothing_refers_to_may_refer_to_what_is_gone",
-)
-_CALLS = (
-    "tests/heap/test_deleted.py::test_methods_are_not_called_on_deleted_objects",
-    "tests/heap/test_deleted.py::test_methods_are_called_on_what_is_left",
-    "tests/heap/test_deleted.py::test_methods_of_objects_of_subclasses",
 )
 
 _ONE = "tests/heap/test_one_object.py"
@@ -247,7 +237,7 @@ MUTATIONS = (
         "one object in a used place", _BY_TYPE,
         "                    region.clear(slot)\n", "                    pass\n",
         "a new object has fields of the one that was there before",
-        (f"{_ONE}::test_it_is_quick", f"{_ONE}::test_a_history"),
+        (f"{_ONE}::test_a_history",),
     ),
     Mutation(
         "arrays of other numbers for C++", "sharedoa/cxx/parameter_types.py",
@@ -378,7 +368,8 @@ MUTATIONS = (
     Mutation(
         "what may have been stored to held arrays", _HELD,
         "    return other is not cls and cls.is_subclass_of(other)\n", "    return False\n",
-        "who has an array that objects hold as one of a base class finds others in it", _TO_HELD,
+        "who has an array that objects hold as one of a base class finds others in it",
+        (f"{_CLASSES}::test_arrays_that_objects_hold[cpu-a piece-the host]",),
     ),
     Mutation(
         "arrays that are held twice", _HELD,
@@ -389,37 +380,50 @@ MUTATIONS = (
     Mutation(
         "the host stores to held arrays", _HELD,
         "            self.note_stores({type.cls}, who)\n", "            pass\n",
-        "the host stores any object to an array of a subclass that an object holds", _TO_HELD,
+        "the host stores any object to an array of a subclass that an object holds",
+        (f"{_CLASSES}::test_arrays_that_objects_hold[cpu-a piece-the host]",),
     ),
     # ------------------------------------------- views with an object twice
     Mutation(
         "runs with an object in common", _PARTS,
         "        if self._may_repeat:\n", "        if False:\n",
         "an object in two parts of a view is changed twice",
-        ("tests/heap/test_field_places.py::test_operators_in_place_count_an_object_once",),
+        (
+            "tests/heap/test_field_places.py"
+            "::test_operators_in_place_count_an_object_once[tile-[0, 1, 2, 2, 3, 4]]",
+        ),
     ),
     Mutation(
         "runs that meet in an object", _PARTS,
         "other[1] <= one[2]", "other[1] < one[2]",
         "the last object of a part is the first of the next",
-        ("tests/heap/test_field_places.py::test_operators_in_place_count_an_object_once",),
+        (
+            "tests/heap/test_field_places.py"
+            "::test_operators_in_place_count_an_object_once[tile-[0, 1, 2, 2, 3, 4]]",
+        ),
     ),
     Mutation(
         "columns of some objects are those of all", "sharedoa/heap/field_view.py",
         "is_all = isinstance(key[0], slice) and key[0] == slice(None)",
         "is_all = isinstance(key[0], slice)",
-        "a part of the objects is written, and another one is meant", _PLACES,
+        "a part of the objects is written, and another one is meant",
+        ("tests/heap/test_field_places.py::test_assignment_is_that_of_numpy",),
     ),
     Mutation(
         "each part of some objects begins with the first value", _PARTS,
         "part.region.field(path)[part.slots] = values[part.where]",
         "part.region.field(path)[part.slots] = values[: part.count]",
-        "objects of the second run get the values of those of the first", _PLACES,
+        "objects of the second run get the values of those of the first",
+        (
+            "tests/heap/test_field_places.py"
+            "::test_one_value_an_object[auto-python-tile-any order-slice(2, 5, None)]",
+        ),
     ),
     Mutation(
         "each item of some objects gets the first values", "sharedoa/heap/field_values.py",
         "objects[mine], given[mine])", "objects[mine], given[: len(objects[mine])])",
-        "a list of objects and items is written with what was meant for others", _PLACES,
+        "a list of objects and items is written with what was meant for others",
+        ("tests/heap/test_field_places.py::test_assignment_is_that_of_numpy",),
     ),
     Mutation(
         "devices write in any order", _SCATTERED,
@@ -458,8 +462,8 @@ MUTATIONS = (
     ),
     Mutation(
         "parts of one element", _DUMP,
-        "np.clip(begins + pieces[\"length\"][first:stop], begins, count)",
-        "np.clip(begins + 1, begins, count)",
+        "(begins + pieces[\"length\"][first:stop]).clip(begins, count)",
+        "(begins + 1).clip(begins, count)",
         "references behind the first of a part become null", _PIECES,
     ),
     Mutation(
@@ -479,23 +483,36 @@ MUTATIONS = (
     Mutation(
         "methods of deleted objects", _ARRAYS,
         "        if heap.placement.has_deleted(self._cls, storage.lived):\n", "        if False:\n",
-        "a method is called on deleted objects", _CALLS,
+        "a method is called on deleted objects",
+        ("tests/heap/test_deleted.py::test_methods_are_called_on_what_is_left",),
     ),
     Mutation(
         "deleted objects of subclasses", "sharedoa/heap/region_index.py",
         "any(last > deletions and each.is_subclass_of(cls)", "any(last > deletions and each is cls",
-        "a method is called on deleted objects of a subclass", _CALLS,
+        "a method is called on deleted objects of a subclass",
+        (
+            "tests/heap/test_deleted.py::test_methods_are_not_called_on_deleted_objects",
+            "tests/heap/test_deleted.py::test_methods_of_objects_of_subclasses",
+        ),
     ),
     Mutation(
         "methods of those in their places", _ARRAYS,
         "since = since if writes == heap.reference_writes else deletions", "since = deletions",
-        "a method is called on what lies in the place of a deleted object", _CALLS,
+        "a method is called on what lies in the place of a deleted object",
+        (
+            "tests/heap/test_deleted.py::test_methods_are_not_called_on_deleted_objects",
+            "tests/heap/test_deleted.py::test_methods_of_objects_of_subclasses",
+        ),
     ),
     Mutation(
         "fields refer to what lives", "sharedoa/heap/field_references.py",
         "            found._storage.lived = 0  # objects may refer to what was deleted\n",
         "            pass\n",
-        "a method is called on deleted objects that a field refers to", _CALLS,
+        "a method is called on deleted objects that a field refers to",
+        (
+            "tests/heap/test_deleted.py::test_methods_are_not_called_on_deleted_objects",
+            "tests/heap/test_deleted.py::test_methods_of_objects_of_subclasses",
+        ),
     ),
     # ------------------------------------------- signals, forks
     Mutation(
@@ -524,8 +541,7 @@ MUTATIONS = (
         "                break\n",
         "            elif plain.acquire(timeout=left):\n                _held.append(plain)\n",
         "a fork and a thread wait for each other",
-        ("tests/heap/test_forks.py::test_locks_that_are_taken_in_any_order",
-         "tests/heap/test_forks.py::test_locks_of_three_threads"),
+        ("tests/heap/test_forks.py::test_locks_that_are_taken_in_any_order",),
     ),
     Mutation(
         "signed numbers wrap", "sharedoa/heap/conversion.py",

@@ -7,7 +7,6 @@ _PLANS = ("tests/many/test_many.py::test_a_call_within_a_call",)
 _RECORDED = ("tests/many/test_many.py::test_scans_and_sorts_in_a_recorded_step",)
 _AT_HAND = ("tests/heap/test_memory_at_hand.py",)
 _COUNTS = ("tests/codegen/test_warp_counts.py",)
-_ZEROS = ("tests/many/test_many.py::test_a_sort_leaves_zeros_for_the_next",)
 _AT_FULL_SIZE = ("tests/many/test_many.py::test_blocks_of_a_gpu_on_a_processor",)
 _FEW = ("tests/many/test_few.py::test_amid_launches_that_wait_or_are_recorded",)
 _FEW_GONE = ("tests/many/test_few.py::test_views_of_objects_that_went_or_moved",)
@@ -15,7 +14,6 @@ _FEW_WAITS = ("tests/many/test_few.py::test_what_another_thread_launches",)
 _TREE = ("tests/many/test_on_host.py::test_sums_of_floats_follow_the_tree",)
 _FULL = ("tests/many/test_on_host.py::test_sums_of_floats_at_full_size",)
 _UNUSUAL = ("tests/many/test_on_host.py::test_sorts_of_unusual_floats",)
-_PIECES = ("tests/many/test_on_host.py::test_in_pieces",)
 _TILES = ("tests/runtime/test_prefix_sum.py::test_which_on_a_device",)
 _FUNCTIONS = ("tests/many/test_many.py::test_functions_of_the_user",)
 
@@ -118,24 +116,26 @@ MUTATIONS = (
         "runs that begin elsewhere", "sharedoa/many/block_sort.py",
         "                if place > 0 and i32((",
         "                if place > 1 and i32((",
-        "a run that begins with the second key goes elsewhere", _ZEROS,
+        "a run that begins with the second key goes elsewhere",
+        ("tests/many/test_many.py::test_a_sort_leaves_zeros_for_the_next[i8]",),
     ),
     Mutation(
         "a tile that is heard once for all", "sharedoa/many/sort_parts.py",
         "                at -= u32(1)", "                at = u32(0)",
         "tiles that have said no more than what they have themselves end the way back",
-        ("tests/many/test_many.py::test_a_tile_looks_back",),
+        ("tests/many/test_many.py::test_a_tile_looks_back[False]",),
     ),
     Mutation(
         "what was said in the pass before", "sharedoa/many/block_sort.py",
         "                cleared[tile * DIGITS + digit] = S(0)", "                pass",
         "a pass takes what tiles said in the last one but one for this one",
-        ("tests/many/test_many.py::test_a_tile_looks_back",),
+        ("tests/many/test_many.py::test_a_tile_looks_back[False]",),
     ),
     Mutation(
         "counts of the sort before", "sharedoa/many/block_sort.py",
         "                    totals[turn * DIGITS + digit] = S(0)", "                    pass",
-        "the second sort of a plan puts keys behind those of the first one", _ZEROS,
+        "the second sort of a plan puts keys behind those of the first one",
+        ("tests/many/test_many.py::test_a_sort_leaves_zeros_for_the_next[i8]",),
     ),
     Mutation(
         "counts of the sort before in a warp", "sharedoa/many/warp_sort.py",
@@ -147,7 +147,8 @@ MUTATIONS = (
         "words of the sort before", "sharedoa/many/sort_plan.py",
         "        self._is_clean, self._is_turned = True, self._is_turned != bool(self._passes % 2)",
         "        self._is_clean = True",
-        "tiles of a sort in one pass hear what those of the last sort have said", _ZEROS,
+        "tiles of a sort in one pass hear what those of the last sort have said",
+        ("tests/many/test_many.py::test_a_sort_leaves_zeros_for_the_next[i8]",),
     ),
     Mutation(
         "a recorded step with the memory of others", "sharedoa/many/plans.py",
@@ -224,18 +225,21 @@ MUTATIONS = (
         "an index within a piece", "sharedoa/many/on_host.py",
         "        return np.int64(sum(map(len, pieces[:first])) + found[first])",
         "        return np.int64(found[first])",
-        "threads of a processor find an element elsewhere", _PIECES,
+        "threads of a processor find an element elsewhere",
+        ("tests/many/test_on_host.py::test_in_pieces[(3, 2)-2]",),
     ),
     Mutation(
         "wide NaNs that differ", "sharedoa/many/on_host.py",
         "        is_new[1:] &= ~np.isnan(ordered[:-1])", "        pass",
-        "NaNs of 64 bits are not in the order of their indices", _PIECES,
+        "NaNs of 64 bits are not in the order of their indices",
+        ("tests/many/test_on_host.py::test_in_pieces[(1, 1073741824)-300]",),
     ),
     Mutation(
         "zeros as NumPy leaves them", "sharedoa/many/on_host.py",
         "    values[first : first + negative], values[first + negative : end] = -0.0, 0.0",
         "    pass",
-        "-0.0 comes behind 0.0 in what a processor sorts", _PIECES,
+        "-0.0 comes behind 0.0 in what a processor sorts",
+        ("tests/many/test_on_host.py::test_in_pieces[(1, 1073741824)-5000]",),
     ),
     Mutation(
         "pieces for which there is no thread", "sharedoa/heap/parallel.py",
@@ -340,24 +344,28 @@ MUTATIONS = (
     Mutation(
         "keys of zeros with their signs", "sharedoa/many/on_host.py",
         "    plain = values + values.dtype.type(0)  # a zero has no sign", "    plain = values",
-        "-0.0 comes before 0.0 in argsort of a processor", _PIECES,
+        "-0.0 comes before 0.0 in argsort of a processor",
+        ("tests/many/test_on_host.py::test_in_pieces[(1, 1073741824)-300]",),
     ),
     Mutation(
         "memory that fields hold", "sharedoa/heap/memory.py",
         "        return not self._holding[1]\n", "        return True\n",
-        "an array that a field has is overwritten by a later result", _AT_HAND,
+        "an array that a field has is overwritten by a later result",
+        ("tests/heap/test_memory_at_hand.py::test_a_class_that_holds_arrays_comes_later",),
     ),
     Mutation(
         "classes that came later", "sharedoa/heap/memory.py",
         "        if self._holding[0] != placement.layout_epoch:",
         "        if self._holding[0] < 0:",
-        "an array that a field of a new class has is overwritten by a later result", _AT_HAND,
+        "an array that a field of a new class has is overwritten by a later result",
+        ("tests/heap/test_memory_at_hand.py::test_a_class_that_holds_arrays_comes_later",),
     ),
     Mutation(
         "memory that others use", "sharedoa/heap/array_memory.py",
         "        return isinstance(self.element, ScalarType) and not self.storage.is_exported",
         "        return isinstance(self.element, ScalarType)",
-        "another library reads a later result in its stream", _AT_HAND,
+        "another library reads a later result in its stream",
+        ("tests/heap/test_memory_at_hand.py::test_what_was_exported_and_seen_again_is_not",),
     ),
     Mutation(
         "a signal while memory is looked for", "sharedoa/heap/array_memory.py",
@@ -395,43 +403,57 @@ MUTATIONS = (
     Mutation(
         "memory that is left counts as used", "sharedoa/heap/array_memory.py",
         "            return size - free", "            return size",
-        "a heap says that arrays need what they do not", _AT_HAND,
+        "a heap says that arrays need what they do not",
+        (
+            "tests/heap/test_memory_at_hand.py"
+            "::test_what_is_dropped_before_a_wait_is_left_for_the_next[cpu]",
+        ),
     ),
     Mutation(
         "memory that was left and is used since", "sharedoa/heap/array_memory.py",
         "            self._left.discard(address)  # somebody had it since\n", "",
-        "a new array lies where a launch that is under way writes", _AT_HAND,
+        "a new array lies where a launch that is under way writes",
+        ("tests/heap/test_memory_at_hand.py::test_what_is_left_and_used_since_is_not_free",),
     ),
     Mutation(
         "memory of many arrays is left", "sharedoa/heap/array_memory.py",
         "            if len(blocks) > _AT_HAND or not all(", "            if not all(",
-        "arrays that nobody holds are never freed", _AT_HAND,
+        "arrays that nobody holds are never freed",
+        (
+            "tests/heap/test_memory_at_hand.py"
+            "::test_many_that_are_dropped_before_a_wait_are_freed[cpu]",
+        ),
     ),
     Mutation(
         "memory that others use and somebody has seen", "sharedoa/heap/array_memory.py",
         "        reference.is_exported = block.storage.is_exported\n", "",
-        "another library reads a later result in its stream", _AT_HAND,
+        "another library reads a later result in its stream",
+        ("tests/heap/test_memory_at_hand.py::test_what_was_exported_and_seen_again_is_not",),
     ),
     Mutation(
         "memory that another thread's launch uses", "sharedoa/many/calls.py",
         "out=result._values()", "out=result._raw(0, len(result))",
-        "a launch writes over a result of the host", _AT_HAND,
+        "a launch writes over a result of the host",
+        ("tests/heap/test_memory_at_hand.py::test_the_host_waits_for_who_had_it",),
     ),
     Mutation(
         "memory with adjoints", "sharedoa/heap/memory.py",
         " or self.extents.given is not None:", ":",
-        "a new array has the adjoints of what was there", _AT_HAND,
+        "a new array has the adjoints of what was there",
+        ("tests/heap/test_memory_at_hand.py::test_debug_mode_and_adjoints_use_nothing_again",),
     ),
     Mutation(
         "rows that there are not", "sharedoa/codegen/lvalues.py",
         "        columns = emitter.builder.select(valid, columns, integer(0))", "        pass",
-        "debug mode touches what lies behind the array", ("tests/heap/test_array2.py",),
+        "debug mode touches what lies behind the array",
+        ("tests/heap/test_array2.py::test_mistakes",),
     ),
     Mutation(
         "races between blocks", "sharedoa/codegen/races.py",
         "    return lvalue.space is None and lvalue.stack is None and not",
         "    return lvalue.stack is None and not",
-        "shared memory of two blocks is taken for the same", ("tests/codegen/test_tiles.py",),
+        "shared memory of two blocks is taken for the same",
+        ("tests/codegen/test_tiles.py::test_blocks_have_their_own[True-cpu]",),
     ),
     Mutation(
         "what lies before a tile", "sharedoa/runtime/prefix_sum.py",

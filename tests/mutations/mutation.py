@@ -35,7 +35,7 @@ class Mutation:
             file, _, function = test.partition("::")
             if not (ROOT / file).exists():
                 return f"there is no {file}"
-            name = function.partition("[")[0]
+            name = function.partition("[")[0].rpartition("::")[2]
             if name and f"def {name}(" not in _text(file):
                 return f"there is no {name} in {file}"
         return None if self.tests else "it names no tests"

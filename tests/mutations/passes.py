@@ -15,24 +15,9 @@ _IDLE = "sharedoa/ir/passes/idle_threads.py"
 _OF_IDLE = ("tests/ir/test_idle_threads.py",)
 _MELDING = "sharedoa/ir/passes/call_melding.py"
 _AT_CALLS = "sharedoa/ir/passes/cut_at_calls.py"
-_OF_MELDED = (
-    "tests/ir/test_files.py",
-    "tests/codegen/test_melded_calls.py::test_random_methods_mean_the_same",
-)
 _COPIES = "sharedoa/ir/passes/limit_copies.py"
-_SAME = ("tests/runtime/test_same_arrays.py::test_stores_through_another_name_are_seen",)
 _OF_STREAMING = ("tests/frontend/test_streaming.py",)
 _OF_LOOPS = ("tests/ir/test_shared_loops.py",)
-_OF_CUTS = (
-    "tests/ir/test_meaning.py::test_branches_around_loops",
-    "tests/ir/test_meaning.py::test_kernels_with_loops",
-    "tests/codegen/test_cut_branches.py::test_threads_that_take_different_branches",
-    "tests/codegen/test_cut_branches.py::test_those_that_skip_the_loop_help",
-)
-_OF_COPIES = (
-    "tests/ir/test_meaning.py::test_kernels_that_copy",
-    "tests/codegen/test_pending_stores.py::test_the_same_as_on_the_cpu_whatever_is_the_same",
-)
 _OF_UNDECLARED = ("tests/ir/test_undeclared.py",)
 
 MUTATIONS = (
@@ -77,13 +62,19 @@ MUTATIONS = (
         "    if stores_references(program):\n        return tuple(",
         "    if False:\n        return tuple(",
         "an array that another name stores to is still taken for a run",
-        _SAME,
+        (
+            "tests/runtime/test_same_arrays.py"
+            "::test_stores_through_another_name_are_seen[exchanged-cpu-tile]",
+        ),
     ),
     Mutation(
         "atomics store no references", _USE,
         "        elif kind.changes:\n", "        elif kind.name == \"store\":\n",
         "atomic_exch puts another object into an array that is taken for a run",
-        _SAME,
+        (
+            "tests/runtime/test_same_arrays.py"
+            "::test_stores_through_another_name_are_seen[exchanged-cpu-tile]",
+        ),
     ),
     Mutation(
         "arrays in fields stay", _USE,
@@ -96,7 +87,10 @@ MUTATIONS = (
         "        return False\n\n\ndef _loads(",
         "        return operation.kind in (\"yield\", \"continue\", \"select\")\n\n\ndef _loads(",
         "a parameter that becomes another array is taken for the run that came in",
-        _SAME,
+        (
+            "tests/runtime/test_same_arrays.py"
+            "::test_stores_through_another_name_are_seen[becomes_another-interpreted-aos]",
+        ),
     ),
     # ------------------------------------------------------------ shared loops
     Mutation(
@@ -187,29 +181,51 @@ MUTATIONS = (
     Mutation(
         "else for all", _CUT,
         "[own, others] if is_then else [others, own]", "[own, others]",
-        "the threads that ran the branch run the other one, too", _OF_CUTS,
+        "the threads that ran the branch run the other one, too",
+        (
+            "tests/ir/test_meaning.py::test_branches_around_loops",
+            "tests/codegen/test_cut_branches.py::test_threads_that_take_different_branches",
+            "tests/codegen/test_cut_branches.py::test_those_that_skip_the_loop_help",
+        ),
     ),
     Mutation(
         "loops for all", _CUT,
         "[value, elsewhere] if is_then else [elsewhere, value]", "[value, elsewhere]",
         "the loop of the other branch has rounds in threads that skip it, and none in its own",
-        _OF_CUTS,
+        (
+            "tests/ir/test_meaning.py::test_branches_around_loops",
+            "tests/codegen/test_cut_branches.py::test_threads_that_take_different_branches",
+            "tests/codegen/test_cut_branches.py::test_those_that_skip_the_loop_help",
+        ),
     ),
     Mutation(
         "arms that end elsewhere", _CUT,
         "    return ends and not any", "    return not any",
-        "threads that left a loop in a branch go on behind it", _OF_CUTS,
+        "threads that left a loop in a branch go on behind it",
+        (
+            "tests/ir/test_meaning.py::test_branches_around_loops",
+            "tests/codegen/test_cut_branches.py::test_threads_that_take_different_branches",
+            "tests/codegen/test_cut_branches.py::test_those_that_skip_the_loop_help",
+        ),
     ),
     # ------------------------------------------------------------------ stores
     Mutation(
         "an index and a member", _ROLES,
         "all(a == b or a is ANY or b is ANY for a, b in", "all(a == b for a, b in",
-        "an element by a variable is taken for another one than one by a number", _OF_COPIES,
+        "an element by a variable is taken for another one than one by a number",
+        (
+            "tests/codegen/test_pending_stores.py"
+            "::test_the_same_as_on_the_cpu_whatever_is_the_same[from_the_end-aos]",
+        ),
     ),
     Mutation(
         "indices from the end", _ROLES,
         "ANY if index is None or index < 0 else index", "ANY if index is None else index",
-        "-1 and the last number are taken for different elements", _OF_COPIES,
+        "-1 and the last number are taken for different elements",
+        (
+            "tests/codegen/test_pending_stores.py"
+            "::test_the_same_as_on_the_cpu_whatever_is_the_same[from_the_end-aos]",
+        ),
     ),
     Mutation(
         "stores that wait behind a barrier", _SINK,
@@ -222,17 +238,29 @@ MUTATIONS = (
         "calls while stores wait", _SINK,
         "effects_of(operation) & ~Effects.ASKS_THREAD\n            or operation.regions\n",
         "operation.regions\n",
-        "what a function reads was stored before it is called", _OF_COPIES,
+        "what a function reads was stored before it is called",
+        (
+            "tests/codegen/test_pending_stores.py"
+            "::test_the_same_as_on_the_cpu_whatever_is_the_same[calls-tile]",
+        ),
     ),
     Mutation(
         "stores pass loads", _SINK,
         "if _meets(role_of(operation.operands[0]), waiting):\n", "if False:\n",
-        "an operation reads what waits to be stored", _OF_COPIES,
+        "an operation reads what waits to be stored",
+        (
+            "tests/codegen/test_pending_stores.py"
+            "::test_the_same_as_on_the_cpu_whatever_is_the_same[from_the_end-aos]",
+        ),
     ),
     Mutation(
         "copies of the first round", _UNROLL,
         "[body.arguments[0].type], value=number)", "[body.arguments[0].type], value=rounds[0])",
-        "every copy of a loop has the number of its first round", _OF_COPIES,
+        "every copy of a loop has the number of its first round",
+        (
+            "tests/codegen/test_pending_stores.py"
+            "::test_the_same_as_on_the_cpu_whatever_is_the_same[from_the_end-aos]",
+        ),
     ),
     # ------------------------------------------------------------------ unused
     Mutation(
@@ -298,34 +326,41 @@ MUTATIONS = (
         "slots of ways that are not apart", _AT_CALLS,
         "            self._give_slots(inner, taken)\n",
         "            self._give_slots(inner, Counter())\n",
-        "what an arm passes on takes the slot of what was made before its branch", _OF_MELDED,
+        "what an arm passes on takes the slot of what was made before its branch",
+        ("tests/codegen/test_melded_calls.py::test_random_methods_mean_the_same",),
     ),
     Mutation(
         "ways left from within loops", _AT_CALLS,
         "parts = [None if _leaves(operation) else NO_CALL]", "parts = [NO_CALL]",
-        "the first part of a method returns what the method gives, and no code", _OF_MELDED,
+        "the first part of a method returns what the method gives, and no code",
+        ("tests/codegen/test_melded_calls.py::test_random_methods_mean_the_same",),
     ),
     Mutation(
         "the same code for both ways", _AT_CALLS,
         "return (2 * self._exits + calls,)", "return (2 * (self._exits // 2) + calls,)",
-        "threads go on where others were", _OF_MELDED,
+        "threads go on where others were",
+        ("tests/ir/test_files.py::test_file[call_melding_branches]",),
     ),
     Mutation(
         "operands of what is repeated", _AT_CALLS,
         "            used.update(operation.operands)\n", "",
-        "the index of an element is not passed on, as only the element is used", _OF_MELDED,
+        "the index of an element is not passed on, as only the element is used",
+        ("tests/ir/test_files.py::test_file[call_melding_ways]",),
     ),
     Mutation(
         "copies of the last caller", _COPIES,
         "= min(copies, loop.attributes.get(\"copies\", copies))", "= copies",
         "a loop that several calls lead to is copied as one of them has room for",
-        ("tests/ir/test_limit_copies.py",),
+        (
+            "tests/ir/test_limit_copies.py"
+            "::test_a_function_has_the_least_room_that_its_callers_leave",
+        ),
     ),
     Mutation(
         "methods side by side add up", _COPIES,
         "together = min(count * len(called), INSTRUCTIONS)",
         "together = min(len(called), INSTRUCTIONS)",
         "calls below calls choose among products of methods",
-        ("tests/ir/test_limit_copies.py",),
+        ("tests/ir/test_limit_copies.py::test_what_is_limited",),
     ),
 )  # fmt: skip
