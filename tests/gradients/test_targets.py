@@ -15,7 +15,7 @@ from tests.modes import rotated
 
 from ..docs.test_examples import program
 
-INPUTS = 20
+INPUTS = 8
 Numbers = list[np.ndarray[Any, Any]]
 
 

@@ -193,7 +193,7 @@ def test_everywhere(heap: oa.Heap, cls: type, periodic: bool) -> None:
         require_found(cls, points, radius, cell=1.0, size=size, periodic=periodic)
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(36))
 @given(
     cls=st.sampled_from([*KINDS]),
     count=st.sampled_from([0, 1, 2, 5, 60, 120]),
