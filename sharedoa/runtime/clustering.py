@@ -423,11 +423,14 @@ def _keep_compared(heap: Heap, launched: _OfHeap) -> None:
     """If clusters were compared, keep that for later runs of the programs that use them, and choose
     anew."""
     found = compared_clusters.found_since(heap)
-    for known in (known for of in launched.programs.values() for known in of.values()):
-        own = {cls: slower for cls, slower in found.items() if cls in known.costs}
-        if own and known.then is not None and known.uses is not None:
-            remembered_looks.remember(known.uses, known.then.in_general, Compared(own))
-            launched.seen.append(known)
+    if not found:
+        return
+    with heap.lock:  # under which other threads note what they launch
+        for known in (known for of in launched.programs.values() for known in of.values()):
+            own = {cls: slower for cls, slower in found.items() if cls in known.costs}
+            if own and known.then is not None and known.uses is not None:
+                remembered_looks.remember(known.uses, known.then.in_general, Compared(own))
+                launched.seen.append(known)
 
 
 def _choice(

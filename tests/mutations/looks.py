@@ -13,6 +13,17 @@ _PART_OF_THE_TIME = (f"{_TESTS}::test_looks_take_a_part_of_the_time",)
 
 MUTATIONS = (
     Mutation(
+        "what was found is kept while others launch",
+        "sharedoa/runtime/clustering.py",
+        "    with heap.lock:  # under which other threads note what they launch",
+        "    if True:",
+        "a launch fails as another thread notes its own",
+        (
+            "tests/runtime/test_compared_clusters.py::"
+            "test_another_thread_launches_while_what_was_found_is_kept",
+        ),
+    ),
+    Mutation(
         "a step counts sixteen launches",
         _CLUSTERING,
         "    known.launches += 1\n",

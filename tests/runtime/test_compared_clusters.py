@@ -18,6 +18,7 @@ from sharedoa.model.clusters import Clusters, Groups
 from sharedoa.model.layout import Layout
 from sharedoa.runtime import background, clustering, compared_clusters, knobs, remembered_looks
 from tests.codegen.interpreted import InterpretedGpu
+from tests.interleaving import place, switching
 
 from .evolution import EagerDevice
 
@@ -310,6 +311,23 @@ def test_a_launch_during_which_another_attempt_begins(heap: oa.Heap) -> None:
 
     assert not comparison.run(0, "form", start)
     assert started == [1]
+
+
+def test_another_thread_launches_while_what_was_found_is_kept(heap: oa.Heap) -> None:
+    """What it launches is noted among what was launched before."""
+    cells, out = fill(heap)
+    gather[COUNT](cells[SOME], out)
+    with heap.lock:
+        compared_clusters.note(heap, CELL, [compared_clusters.Slower((FOUR,), (), COUNT)])
+        compared_clusters.choose_again(heap)
+
+    def launch() -> None:
+        with heap:
+            age[COUNT](cells, 1.0)
+
+    with switching(place(clustering._keep_compared, "own ="), launch):
+        gather_both[COUNT](cells, heap.new(Other, COUNT), out)
+    assert cells.e.numpy().tolist() == [1.0] * COUNT
 
 
 def test_launches_of_other_threads_are_not_compared(heap: oa.Heap, clock: Clock) -> None:
