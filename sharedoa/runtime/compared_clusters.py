@@ -132,14 +132,14 @@ class Comparison:
                 and known.timed[turn] < _SAMPLES
                 and len(self._under_way) < _MOST_UNDER_WAY
             )
-            known.timed[turn] += is_timed
         timing: Timing | None = None
         if is_timed:
             timing = heap.backend.timed(start)
         else:
             start()
         with self._lock:
-            if timing is not None:
+            if timing is not None:  # and starting it has raised nothing
+                known.timed[turn] += 1
                 self._under_way.append((known, turn, timing))
             while self._under_way and (seconds := self._under_way[0][2]()) is not None:
                 of, when, _ = self._under_way.popleft()

@@ -303,4 +303,12 @@ MUTATIONS = (
         "a launch fails with a ZeroDivisionError of ours, where a clock is coarse",
         (f"{_CLOCK}::test_what_cannot_be_timed_is_as_threads_say",),
     ),
+    Mutation(
+        "launches that could not be timed",
+        _COMPARED,
+        "            timing = heap.backend.timed(start)",
+        "            known.timed[turn] += 1\n            timing = heap.backend.timed(start)",
+        "clusters are compared for 2,048 launches, after some that failed",
+        (f"{_CLOCK}::test_launches_that_fail_are_not_waited_for",),
+    ),
 )

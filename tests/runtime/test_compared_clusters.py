@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -276,6 +277,30 @@ def test_what_cannot_be_timed_is_as_threads_say(
     clock.seconds = lambda groups, number: 1.0 if groups else of_rows
     run(heap)
     assert heap.layout.clusters.of(CELL) == (FOUR,)
+
+
+def test_launches_that_fail_are_not_waited_for(
+    heap: oa.Heap, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many as are timed in a turn raise what an earlier launch did wrong."""
+    cells, out = fill(heap)
+    age[COUNT](cells, 1.0)
+    some, timed, failing = cells[SOME], clock.timed, [3]
+    clock.seconds = slower_by(0.9)
+
+    def fail_first(start: Callable[[], None]) -> Callable[[], float | None]:
+        if failing[0]:
+            failing[0] -= 1
+            raise oa.DeviceError("an assertion failed", "")
+        return timed(start)
+
+    monkeypatch.setattr(clock, "timed", fail_first)
+    for _ in range(ENOUGH):
+        with suppress(oa.DeviceError):
+            gather[COUNT](some, out)
+        assert background.wait()
+    assert failing == [0] and heap.layout.clusters.of(CELL) == (FOUR,)
+    assert compared_clusters.of(heap) is None
 
 
 def test_launches_that_are_all_different_are_compared_no_longer(
