@@ -23,9 +23,11 @@ SINCE := main
 .PHONY: wheels demo quick affected test test-fast test-slow mutations test-gpu faults bench docs gallery lint clean
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
-# What is imported is compiled then; all of what is installed would take half a minute.
+# What is imported is compiled then; all of what is installed would take half a minute. The pip that
+# venv brings may be old, and take 1.7 times the processor time of the newest one.
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
+	-$(BIN)/python -m pip install --quiet --no-compile --upgrade pip
 	$(BIN)/python -m pip install --quiet --no-compile --editable '.[$(EXTRAS)]'
 	touch $@
 
