@@ -115,8 +115,7 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
     emitter.dispatch = (Canonical if canonical else Lowering)(
         module, job.mode, _environment(emitter, job), emitter.calls.values()
     )
-    in_warps = job.mode.shares_loops and target.warp is not None and not debug
-    if in_warps and not questions and may_regroup(program):
+    if job.works_in_warps and not questions and may_regroup(program):
         spaces = target.object_space, target.constant_space
         emitter.turns = lambda builder: emit_turns(builder, *spaces)
     body = _define_kernel_body(emitter, kernel, f"{kernel.symbol}.body")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ..model.scalars import ScalarType, boolean
 from ..model.types import VOID, ReferenceType
 from . import tree
-from .conditions import assigned_by, condition, narrowings
+from .conditions import assigned_by, condition, copied, narrowings
 from .context import Context
 from .texts import said
 
@@ -51,8 +51,7 @@ def _message(context: Context, node: ast.Assert) -> Sequence[tree.Said]:
             "the message of an assert is no text",
             'write text with numbers in it: f"x is {x}"',
         )
-    assigned = None if context.assigned is None else set(context.assigned)
-    narrowed = dict(context.narrowed)
+    assigned, narrowed = copied(context.assigned), dict(context.narrowed)
     context.narrowed.update(narrowings(context, node.test, False))
     context.assume(assigned_by(node.test, False))
     message = said(context, node.msg)

@@ -51,6 +51,11 @@ def _parts(
     return values
 
 
+def copied(state: set[str] | None) -> set[str] | None:
+    """Variables surely assigned; None where nothing arrives."""
+    return None if state is None else set(state)
+
+
 def assigned_by(test: ast.expr, outcome: bool) -> set[str]:
     """The variables that ``:=`` has surely assigned where ``test`` comes out as ``outcome``."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):

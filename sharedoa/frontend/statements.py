@@ -14,7 +14,7 @@ from ..model.scalars import ScalarType, boolean, weak_int
 from ..model.types import VOID, TupleType, ValueType, VoidType
 from . import tree
 from .assertions import assertion
-from .conditions import assigned_by, condition, narrowings
+from .conditions import assigned_by, condition, copied, narrowings
 from .context import Context, Loop, Rejected, assigned_names
 from .conversions import (
     as_variable,
@@ -283,7 +283,7 @@ def branch(
     otherwise: Block,
 ) -> tuple[list[tree.Statement], list[tree.Statement]]:
     """Two ways that part and meet again; ``enter`` says what is known on each."""
-    before, narrowed = _copy(context.assigned), dict(context.narrowed)
+    before, narrowed = copied(context.assigned), dict(context.narrowed)
     enter_then()
     first = then()
     after_then, narrowed_then = context.assigned, context.narrowed
@@ -313,7 +313,7 @@ def _while(context: Context, node: ast.While) -> list[tree.Statement]:
     _forget_reassigned(context, [node])
     test = _test(context, node.test)
     endless = isinstance(test, tree.Constant) and bool(test.value)
-    before, narrowed = _copy(context.assigned), dict(context.narrowed)
+    before, narrowed = copied(context.assigned), dict(context.narrowed)
     context.loops.append(Loop())
     context.narrowed.update(narrowings(context, node.test))
     context.assume(assigned_by(node.test, True))
@@ -385,7 +385,7 @@ def _rounds(
 ) -> tuple[list[tree.Statement], list[tree.Statement]]:
     """The body of a loop, which begins with what ``begin`` makes, and what follows where nothing
     breaks it."""
-    before, narrowed = _copy(context.assigned), dict(context.narrowed)
+    before, narrowed = copied(context.assigned), dict(context.narrowed)
     body = begin()
     context.loops.append(loop)
     body += block(context, node.body)
@@ -443,14 +443,10 @@ def _return(context: Context, node: ast.Return) -> list[tree.Statement]:
     return [tree.Return(location, value)]
 
 
-def _copy(state: set[str] | None) -> set[str] | None:
-    return None if state is None else set(state)
-
-
 def _meet(left: set[str] | None, right: set[str] | None) -> set[str] | None:
     """Variables surely assigned where two paths join; None is a path that does not arrive."""
     if left is None or right is None:
-        return _copy(right if left is None else left)
+        return copied(right if left is None else left)
     return left & right
 
 

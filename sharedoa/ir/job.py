@@ -385,6 +385,11 @@ class Job:
     lines: bool = False
     facts: Facts = field(default_factory=Facts)
 
+    @property
+    def works_in_warps(self) -> bool:
+        """Whether threads of a warp may work for each other."""
+        return self.mode.shares_loops and self.target.warp is not None and not self.debug
+
     @cached_property
     def key(self) -> tuple[Any, ...]:
         """What tells it from other jobs; final when its facts are closed."""

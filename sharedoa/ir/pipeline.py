@@ -57,8 +57,7 @@ def _unchecked(job: Job) -> bool:
 
 
 def _in_warps(job: Job) -> bool:
-    """Whether threads of a warp may work for each other."""
-    return job.mode.shares_loops and job.target.warp is not None and not job.debug
+    return job.works_in_warps
 
 
 def _in_a_loop(job: Job) -> bool:

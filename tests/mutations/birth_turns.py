@@ -173,8 +173,8 @@ MUTATIONS = (
     Mutation(
         "threads stand in another order in debug mode",
         "sharedoa/codegen/lower.py",
-        "in_warps = job.mode.shares_loops and target.warp is not None and not debug",
-        "in_warps = job.mode.shares_loops and target.warp is not None",
+        "job.works_in_warps and not questions",
+        "job.mode.shares_loops and target.warp is not None and not questions",
         "code is not what was written",
         _REGROUPED,
     ),

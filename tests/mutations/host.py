@@ -19,9 +19,7 @@ _PIECES = (
 )
 
 _ONE = "tests/heap/test_one_object.py"
-_STILL = "tests/runtime/test_standing_still.py"
 _AGAIN = "tests/runtime/test_population_sequence.py::test_what_a_step_does_again_is_bound_once"
-_OTHERS = (f"{_STILL}::test_objects_that_another_thread_deletes",)
 _OLD_WAYS = (
     "tests/heap/test_clusters.py::test_who_has_got_a_reader_before_reads_where_fields_are_now",
 )
@@ -258,39 +256,7 @@ MUTATIONS = (
         "where a cluster of Dask is started launches keep to one core",
         ("tests/test_cores.py::test_what_is_set_before_the_import_counts",),
     ),
-    # ------------------------------------------- launches of other threads
-    Mutation(
-        "a dump beside launches", "sharedoa/heap/heap.py",
-        "            self.memory.stand_still(self._waited_for)\n            dump(",
-        "            dump(",
-        "half of another thread's launch is in a dump", (f"{_STILL}::test_a_dump",),
-    ),
-    Mutation(
-        "a dump beside launches in CPython", "sharedoa/heap/heap.py",
-        "with self.memory.no_launch_in_cpython(), self.lock.plain:", "with self.lock.plain:",
-        "half of another thread's launch is in a dump", (f"{_STILL}::test_a_dump",),
-    ),
-    Mutation(
-        "objects move beside launches in CPython", "sharedoa/heap/moving.py",
-        "{*shared_type(python_class).descendants()}\n"
-        "    with heap.memory.no_launch_in_cpython(), heap.lock:",
-        "{*shared_type(python_class).descendants()}\n    with heap.lock:",
-        "what another thread's kernel stores is lost", (f"{_STILL}::test_moving_objects",),
-    ),
-    Mutation(
-        "a search for arrays beside launches", "sharedoa/heap/memory.py",
-        "        self.stand_still()\n        if self._settings",
-        "        if self._settings",
-        "an array that a kernel takes to another field is given away",
-        (f"{_STILL}::test_a_search_for_arrays_that_nobody_holds",),
-    ),
-    Mutation(
-        "deletion beside launches", "sharedoa/heap/heap.py",
-        "            self.wait_for_others()\n            self.memory.wait_for_lists()\n",
-        "            self.memory.wait_for_lists()\n",
-        "a kernel is still running on objects whose memory others have",
-        (f"{_STILL}::test_deletion_waits_for_launches_that_have_just_begun",),
-    ),
+    # ------------------------------------------- regions, what steps do
     Mutation(
         "places that regions left overlap", _BY_TYPE,
         "each[0] <= end and start <= each[1]", "each[0] <= end < each[1] < start",
@@ -302,17 +268,6 @@ MUTATIONS = (
         "(region.used == 1 and not self._is_first(region))", "False",
         "memory of many objects stays with their class when none is left",
         (f"{_ONE}::test_the_first_region_stays_until_memory_is_wanted",),
-    ),
-    Mutation(
-        "deletion of one beside launches", "sharedoa/heap/one_object.py",
-        "        heap.wait_for_others()\n", "",
-        "a kernel is still running on an object whose memory others have",
-        (f"{_STILL}::test_deletion_waits_for_launches_that_have_just_begun",),
-    ),
-    Mutation(
-        "what was listed before others were deleted", "sharedoa/heap/recording.py",
-        "if known is not None and known != changes_of(heap):", "if known == -1:",
-        "a method is called on what has come to the place of a deleted object", _OTHERS,
     ),
     Mutation(
         "one look after a launch is enough", "sharedoa/heap/residency.py",
@@ -335,17 +290,6 @@ MUTATIONS = (
         "calls with other arguments are the same", "sharedoa/runtime/population_plan.py",
         "record.method, *map(id, record.given)", "record.method",
         "each call of a method has the arguments of the first", (_AGAIN,),
-    ),
-    Mutation(
-        "a captured run launches before it has the books",
-        "sharedoa/runtime/population_sequence.py",
-        "        with heap.lock:\n            # Not before: who",
-        "        launching[this] = is_part\n        with heap.lock:\n            # Not before: who",
-        "two threads wait for each other",
-        (
-            "tests/runtime/test_population_sequence.py::"
-            "test_a_run_launches_when_nobody_else_has_the_books",
-        ),
     ),
     # ------------------------------------------- arrays of subclasses
     Mutation(

@@ -5,6 +5,8 @@ from .mutation import Mutation
 _TESTS = "tests/runtime/test_interleavings.py"
 
 _MOVES = "tests/runtime/test_moves_meanwhile.py"
+_STILL = "tests/runtime/test_standing_still.py"
+_OTHERS = (f"{_STILL}::test_objects_that_another_thread_deletes",)
 
 MUTATIONS = (
     Mutation(
@@ -212,5 +214,59 @@ MUTATIONS = (
         "        objects._heap.launch_deferred()\n", "",
         "launches that wait find a grid of which a part is built",
         (f"{_TESTS}::test_a_grid_that_is_built_while_launches_that_use_it_wait",),
+    ),
+    Mutation(
+        "a dump beside launches", "sharedoa/heap/heap.py",
+        "            self.memory.stand_still(self._waited_for)\n            dump(",
+        "            dump(",
+        "half of another thread's launch is in a dump", (f"{_STILL}::test_a_dump",),
+    ),
+    Mutation(
+        "a dump beside launches in CPython", "sharedoa/heap/heap.py",
+        "with self.memory.no_launch_in_cpython(), self.lock.plain:", "with self.lock.plain:",
+        "half of another thread's launch is in a dump", (f"{_STILL}::test_a_dump",),
+    ),
+    Mutation(
+        "objects move beside launches in CPython", "sharedoa/heap/moving.py",
+        "{*shared_type(python_class).descendants()}\n"
+        "    with heap.memory.no_launch_in_cpython(), heap.lock:",
+        "{*shared_type(python_class).descendants()}\n    with heap.lock:",
+        "what another thread's kernel stores is lost", (f"{_STILL}::test_moving_objects",),
+    ),
+    Mutation(
+        "a search for arrays beside launches", "sharedoa/heap/memory.py",
+        "        self.stand_still()\n        if self._settings",
+        "        if self._settings",
+        "an array that a kernel takes to another field is given away",
+        (f"{_STILL}::test_a_search_for_arrays_that_nobody_holds",),
+    ),
+    Mutation(
+        "deletion beside launches", "sharedoa/heap/heap.py",
+        "            self.wait_for_others()\n            self.memory.wait_for_lists()\n",
+        "            self.memory.wait_for_lists()\n",
+        "a kernel is still running on objects whose memory others have",
+        (f"{_STILL}::test_deletion_waits_for_launches_that_have_just_begun",),
+    ),
+    Mutation(
+        "deletion of one beside launches", "sharedoa/heap/one_object.py",
+        "        heap.wait_for_others()\n", "",
+        "a kernel is still running on an object whose memory others have",
+        (f"{_STILL}::test_deletion_waits_for_launches_that_have_just_begun",),
+    ),
+    Mutation(
+        "what was listed before others were deleted", "sharedoa/heap/recording.py",
+        "if known is not None and known != changes_of(heap):", "if known == -1:",
+        "a method is called on what has come to the place of a deleted object", _OTHERS,
+    ),
+    Mutation(
+        "a captured run launches before it has the books",
+        "sharedoa/runtime/population_sequence.py",
+        "        with heap.lock:\n            # Not before: who",
+        "        launching[this] = is_part\n        with heap.lock:\n            # Not before: who",
+        "two threads wait for each other",
+        (
+            "tests/runtime/test_population_sequence.py::"
+            "test_a_run_launches_when_nobody_else_has_the_books",
+        ),
     ),
 )  # fmt: skip
