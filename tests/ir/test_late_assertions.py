@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 import sharedoa as oa
 from sharedoa import i32, ir
-from sharedoa.ir.core import operations_in
+from sharedoa.ir.core import Operation, operations_in
 from sharedoa.ir.passes.late_assertions import delay_assertions
+from sharedoa.ir.text import program_text
 from sharedoa.ir.verify import verify
 
 from ..differential.effort import examples
@@ -57,6 +58,10 @@ BODIES = {
     # Loops that may be endless, and what prints, keep it before them; so do ways to leave a loop.
     "p = places[t]\nassert p.value > 0\nwhile c < 2:\n    c += 1\np.value = 3": (2, 0, 0),
     "p = places[t]\nassert p.value > 0\nprint(c)\np.value = 3": (2, 0, 0),
+    "p = places[t]\nassert p.value > 0\noa.syncthreads()\np.value = 3": (2, 0, 0),
+    "p = places[t]\nassert p.value > 0\noa.delete(places[0])\np.value = 3": (2, 0, 0),
+    # What says numbers of a failure is in a branch for it.
+    "p = places[t]\nassert p.value > 0, f'at {c}'\np.value = 3": (2, 0, 1),
     "p = places[t]\nif c > 0:\n    assert p.value > 0\np.value = 3": (2, 0, 1),
     f"{_ROUND}    take(p, k)": (0, 0, 0),
     f"{_ROUND}{_BREAK}    take(p, k)": (0, 0, 1),
@@ -82,6 +87,25 @@ def test_what_comes_behind_an_assertion(tmp_path: Path, body: str) -> None:
         kinds.count("if"),
     )
     assert found == BODIES[body]
+
+
+def test_what_nobody_declared_keeps_them_where_they_are(tmp_path: Path) -> None:
+    program = program_of(tmp_path, "p = places[t]\ntake(p, 3)\np.kind = 4", **CALLED)
+    first = program.kernel.body.operations[0]
+    program.kernel.body.operations.insert(0, Operation("unheard_of", [], first.location))
+    before = program_text(program)
+    delay_assertions(program)
+    assert program_text(program) == before
+
+
+def test_threads_that_share_rounds_report_in_them(tmp_path: Path) -> None:
+    """Each has rounds of others, and the loop's results are made of those of all."""
+    program = program_of(tmp_path, f"{_ROUND}    take(p, k)", **CALLED)
+    (loop,) = (each for each in operations_in(program.kernel) if each.kind == "for")
+    loop.attributes["shared"] = True
+    delay_assertions(program)
+    inside = operations_in(loop.regions[0])
+    assert [each.kind for each in inside].count("assert") == 1
 
 
 def test_rounds_note_which_failed_first(tmp_path: Path) -> None:

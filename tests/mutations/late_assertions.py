@@ -14,12 +14,36 @@ _PROMISES = (
     "tests/frontend/test_statements.py::test_what_follows_an_assertion_that_promises_an_object",
 )
 
+_UNKNOWN = f"{_TESTS}::test_what_nobody_declared_keeps_them_where_they_are"
+_SHARED = f"{_TESTS}::test_threads_that_share_rounds_report_in_them"
+
 MUTATIONS = (
     Mutation(
         "an assertion behind what reports", _PASS,
         "    Effects.LINGERS | Effects.REPORTS | Effects.RAISES | Effects.WAITS | Effects.LIVES",
         "    Effects.LINGERS | Effects.RAISES | Effects.WAITS | Effects.LIVES",
         "a failure comes behind what is printed after it", (_RANDOM,),
+    ),
+    Mutation(
+        "an assertion behind what waits for other threads", _PASS,
+        "Effects.RAISES | Effects.WAITS |", "Effects.RAISES |",
+        "who waits for ever at a barrier has reported nothing", (_WHICH,),
+    ),
+    Mutation(
+        "an assertion behind an object's end", _PASS,
+        "| Effects.WAITS | Effects.LIVES\n", "| Effects.WAITS\n",
+        "a failure comes behind that of an object that is deleted twice", (_WHICH,),
+    ),
+    Mutation(
+        "assertions behind what nobody declared", _PASS,
+        "if not asserting or not all(map(is_known, operations_in(program))):",
+        "if not asserting:",
+        "a failure comes behind whatever a new operation does", (_UNKNOWN,),
+    ),
+    Mutation(
+        "rounds that threads share note what failed", _PASS,
+        'loop.kind != "for" or "shared" in loop.attributes or', 'loop.kind != "for" or',
+        "who had others' rounds reports his own alone", (_SHARED,),
     ),
     Mutation(
         "an assertion behind the end of a round", _PASS,
