@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from ..model.scalars import ScalarType, boolean
+from ..model.scalars import boolean
 from ..model.types import VOID, ReferenceType
 from . import tree
 from .conditions import assigned_by, condition, copied, narrowings
@@ -19,7 +19,7 @@ def assertion(context: Context, node: ast.Assert) -> list[tree.Statement]:
     message = _message(context, node)
     context.narrowed.update(narrowings(context, node.test))
     context.assume(assigned_by(node.test, True))
-    asks = _asks_about_objects(test) and not _may_go_on(context, node)
+    asks = _asks_about_objects(test)
     is_fixed = isinstance(message, str)
     if is_fixed and not asks:
         return [tree.Assert(location, test, message)]
@@ -79,56 +79,6 @@ def _asks_about_objects(test: tree.Expression) -> bool:
     if isinstance(test, tree.Compare):
         return isinstance(test.left.type, ReferenceType)
     return isinstance(test, tree.TypeTest)
-
-
-def _may_go_on(context: Context, node: ast.Assert) -> bool:
-    """Whether what follows an assertion about one reference takes no object for there: it promises
-    none, or only what asks that reference for nothing follows in the function."""
-    match node.test:
-        case ast.Compare(ops=[ast.Is()], comparators=[ast.Constant(value=None)]):
-            return True
-        case ast.Compare(left=promised, ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
-            body = context.source.definition.body
-            place = next((n for n, each in enumerate(body) if each is node), len(body))
-            following = [each for later in body[place + 1 :] for each in ast.walk(later)]
-            return place < len(body) and not any(
-                _may_ask(context, promised, each) for each in following
-            )
-    return False
-
-
-def _may_ask(context: Context, promised: ast.expr, node: ast.AST) -> bool:
-    """Whether an expression may be what is promised to be an object, or make use of it. Other
-    variables may refer to the same, all but the one whose field the assertion itself asks; and
-    properties and operators are methods."""
-    match promised, node:
-        case ast.Name(id=name), ast.Name(id=used):
-            return used == name
-        case ast.Attribute(value=ast.Name(id=owner)), ast.Name(id=used, ctx=done):
-            return used == owner and not isinstance(done, ast.Load)
-        case ast.Attribute(value=ast.Name(id=owner)), ast.Attribute(
-            value=ast.Name(id=used), attr=field, ctx=done
-        ) if used == owner:
-            return isinstance(done, ast.Load) and not _is_number(context, owner, field)
-        case ast.Attribute(value=ast.Name(id=owner)), ast.AugAssign(
-            target=ast.Attribute(value=ast.Name(id=used), attr=field)
-        ) if used == owner:
-            return not _is_number(context, owner, field)
-        case ast.Name() | ast.Attribute(value=ast.Name()), _:
-            return isinstance(node, _ASKING)
-    return True
-
-
-_ASKING = (
-    ast.Attribute, ast.Call, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.Compare, ast.AugAssign,
-)  # fmt: skip
-
-
-def _is_number(context: Context, owner: str, name: str) -> bool:
-    """Whether it is a field of a variable's object that holds a number."""
-    type = context.types.get(owner)
-    cls = type.cls.field_owner(name) if isinstance(type, ReferenceType) else None
-    return cls is not None and isinstance(cls.own_fields[name], ScalarType)
 
 
 def _give_up(context: Context, location: tree.Location) -> tree.Return:

@@ -24,7 +24,6 @@ from .passes.early_loads import load_early
 from .passes.flatten_loops import flatten_loops
 from .passes.hoist_fields import hoist_fields
 from .passes.idle_threads import ask_idle_threads, pack_threads
-from .passes.late_assertions import delay_assertions
 from .passes.limit_copies import limit_copies
 from .passes.narrow_counters import narrow_counters
 from .passes.narrow_roots import narrow_roots
@@ -100,7 +99,6 @@ PIPELINE: Sequence[Pass] = (
     Pass("call_melding", lambda program, job: meld_calls(program), _in_warps),
     Pass("hoist_fields", hoist_fields, _reorders),
     Pass("flatten_loops", flatten_loops, _reorders),
-    Pass("late_assertions", lambda program, job: delay_assertions(program), _in_warps),
     Pass("early_loads", load_early, _in_warps),
     Pass("several_rounds", take_several_rounds, _in_warps),
     Pass("limit_copies", lambda program, job: limit_copies(program), _on_device),

@@ -66,6 +66,25 @@ def test_what_is_loaded_early(tmp_path: Path, body: str) -> None:
     assert early(program_of(tmp_path, WALK.format(body))) == ROUNDS[body]
 
 
+ONCE = {
+    "q = p.next\n    if q.value > 1 or q.kind == 1:\n        s += 1": 1,
+    "q = p.next\n    if q.value > 1:\n        q.value = 3\n        s += q.kind": 0,
+    "q = p.next\n    if q.value > 1:\n        q.value = peek(q.other)": 0,
+    # In any case, but for what a call asks behind a test of its own.
+    "s += p.value\n    for k in range(c):\n        s += k\n    s += p.kind": 1,
+    "q = p.next\n    if q is None:\n        s += 1\n    s += p.late()": 1,
+}
+
+
+@pytest.mark.parametrize("body", ONCE)
+def test_what_is_loaded_early_outside_of_loops(tmp_path: Path, body: str) -> None:
+    program = program_of(tmp_path, f"if c > 0:\n    p = places[t]\n    {body}", **_CALLED)
+    assert early(program) == ONCE[body]
+    # Where every thread comes, few may go on.
+    outside = "\n".join(line.removeprefix("    ") for line in body.split("\n"))
+    assert early(program_of(tmp_path, f"p = places[t]\n{outside}", **_CALLED)) == 0
+
+
 def test_the_first_element_of_an_array_in_rows(tmp_path: Path) -> None:
     """Of an array in a record all are loaded early."""
     lines = "if p.value > n:\n        q = p.links[c % 3]\n        if q is not None:\n"
@@ -193,6 +212,20 @@ def test_random_loops_mean_the_same(tmp_path_factory: pytest.TempPathFactory, se
     body = f"p = places[0]\nn = i32(0)\nwhile n < 5:\n    n += 1\n    {lines}\ns += p.value"
     program = program_of(folder, body, **_CALLED)
     # One thread, as what it stores to others would read.
+    expected = [outcome(program, seed + each, CLASSES, threads=1) for each in range(3)]
+    early(program)
+    assert [outcome(program, seed + each, CLASSES, threads=1) for each in range(3)] == expected, (
+        body
+    )
+
+
+@settings(max_examples=examples(60))
+@given(seed=st.integers(0, 2**32 - 1))
+def test_random_branches_mean_the_same(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    random, folder = Random(seed), tmp_path_factory.getbasetemp()
+    lines = "\n    ".join(_statements(random, 0)).replace("break", "pass")
+    body = f"p = places[0]\nn = i32(1)\nif c > 0:\n    {lines.replace('continue', 'pass')}"
+    program = program_of(folder, body, **_CALLED)
     expected = [outcome(program, seed + each, CLASSES, threads=1) for each in range(3)]
     early(program)
     assert [outcome(program, seed + each, CLASSES, threads=1) for each in range(3)] == expected, (

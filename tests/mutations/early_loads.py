@@ -10,6 +10,7 @@ _TESTS = "tests/ir/test_early_loads.py"
 _RANDOM = f"{_TESTS}::test_random_loops_mean_the_same"
 _ENDS = f"{_TESTS}::test_elements_at_the_ends"
 _WHICH = f"{_TESTS}::test_what_is_loaded_early"
+_ONCE = f"{_TESTS}::test_what_is_loaded_early_outside_of_loops"
 _FIRST = f"{_TESTS}::test_the_first_element_of_an_array_in_rows"
 _CODE = "tests/codegen/test_early_loads.py::test_no_branch_between_loads"
 _FILES = "tests/ir/test_files.py"
@@ -53,13 +54,36 @@ MUTATIONS = (
     ),
     Mutation(
         "behind loops", _PASS,
-        "place < begin or order.loops[place + 1] > order.loops[begin]:", "place < begin:",
+        "is_behind_a_loop = order.loops[place + 1] > order.loops[begin]",
+        "is_behind_a_loop = False",
         "what is needed behind a loop is read before it", (_WHICH, _FILES),
     ),
     Mutation(
         "every element of an array in rows", _PASS,
         "place.is_known or is_beside or not any(step in place.steps for step in _LATER)", "True",
         "four rows are read for an element, of which one is needed", (_FIRST,),
+    ),
+    Mutation(
+        "what a condition leads to", _PASS,
+        "order is here and place not in here.changing and not is_own", "order is here",
+        "fields are read of objects that are not asked for them", (_ONCE,),
+    ),
+    Mutation(
+        "before any test", _PASS,
+        "        if is_behind:\n            yield region", "        yield region",
+        "all threads read what few need", (_ONCE,),
+    ),
+    Mutation(
+        "what a function may load", _PASS,
+        "places = self.loads.certain(operation, value) or ()", "pass",
+        "what a call reads behind a test of its own is read in any case", (_ONCE,),
+    ),
+    Mutation(
+        "a lane in two ways", "sharedoa/model/field_address.py",
+        "((object >> WORD.bit_length() - 1) & (LANES - 1)) * bytes",
+        "((object & (ROW_BYTES - 1)) >> WORD.bit_length() - 1) * bytes",
+        "LLVM takes two addresses of one byte for two, and loads it twice",
+        ("tests/codegen/test_early_loads.py::test_what_was_loaded_early_is_not_loaded_again",),
     ),
     Mutation(
         "loops of known length", _PASS,

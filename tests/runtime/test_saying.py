@@ -104,5 +104,4 @@ def test_assertions_say_numbers() -> None:
             with pytest.raises(oa.DeviceError, match="next is 6"):
                 of_an_object[1](cell)
                 oa.synchronize()
-            # Who reports that there is an object goes on, but in CPython.
-            assert (last.size, cell.size) == (6, 7 if backend == "python" else 8)
+            assert (last.size, cell.size) == (6, 7)

@@ -1,5 +1,5 @@
-"""In loops that end nobody knows when, what is loaded of an object behind tests is loaded with the
-first of its fields.
+"""What is loaded of an object behind tests is loaded with the first of its fields: in loops that
+end nobody knows when; and behind a kernel's tests what conditions ask, or what is loaded anyway.
 
 On a GPU a test of what was loaded waits for it, and what is loaded behind the test waits again. A
 round that asks an object for one field after another waits as often as it asks, and few threads go
@@ -18,7 +18,9 @@ So nothing has to be known of stores and of other threads.
 
 The same for an object that the next round begins with; and where rounds go along the elements of an
 array, the next element is loaded with the first field of this one. Memory that is read so is that
-of an object whose field is read there, or of an element that is inside.
+of an object whose field is read there, or of an element that is inside. Outside of loops all
+threads come to what is behind no test, of which few may go on, and find out by themselves what
+their own objects are: there loads stay where they are.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ from .calls import Inside, called_by, callees
 
 MOST_PLACES = 6
 """Loaded with a first field: each takes a register, and memory moves 32 bytes for it."""
-_TEXT = "with the first field of an object, this loop loads what it asks for behind tests: "
+_TEXT = "with the first field of an object, what is asked for behind tests is loaded: "
 
 
 class _First(NamedTuple):
@@ -77,16 +79,12 @@ def load_early(program: Program, job: Job) -> None:
             for region, loop in _rounds(function, function.symbol in called)
             for first in seeker.firsts(function, region, loop)
         ]
-        fed = _fed(function)
+        if function is program.kernel:
+            for region in _behind_tests(function):
+                found += [(region, each) for each in seeker.firsts(function, region, None, True)]
         writer = _Writer(program, seeker.loads, function)
         for region, first in found:
-            known: set[Place] = set()
-            for _, other in found:
-                if other.object in fed.get(first.object, ()):
-                    known.update(other.places, other.at_once)
-            left = [place for place in first.places if place not in known]
-            if left or first.next is not None:
-                writer.write(region, first._replace(places=left))
+            writer.write(region, first)
 
 
 # ------------------------------------------------------------------ where
@@ -137,6 +135,19 @@ def _rounds(function: Function, is_called: bool) -> Iterator[tuple[Region, Opera
                 pending.append((inner, operation if is_round else None, is_inside or is_round))
 
 
+def _behind_tests(function: Function) -> Iterator[Region]:
+    """Regions that are run by threads for which a test came out so, once each."""
+    pending = [(function.body, False)]
+    while pending:
+        region, is_behind = pending.pop()
+        if is_behind:
+            yield region
+        for operation in region.operations:
+            kind = kind_of(operation)
+            if kind is not None and not kind.is_loop:
+                pending += [(inner, True) for inner in operation.regions]
+
+
 # ------------------------------------------------------------------ what
 
 
@@ -144,13 +155,15 @@ class _Order:
     """Of one region: at which of its operations others are, and how many of those before an
     operation branch, and have loops."""
 
-    def __init__(self, region: Region, branches: Inside, loops: Inside) -> None:
+    def __init__(self, region: Region, branches: Inside, loops: Inside, changes: Inside) -> None:
         self.place = {operation: n for n, operation in enumerate(region.operations)}
         for number, operation in enumerate(region.operations):
             for inner in operation.regions:
                 self.place.update(dict.fromkeys(operations_in(inner), number))
         self.branches = [*accumulate(map(branches.of, region.operations), initial=0)]
         self.loops = [*accumulate(map(loops.of, region.operations), initial=0)]
+        #: Those that do more than find out something.
+        self.changing = {n for n, each in enumerate(region.operations) if changes.of(each)}
 
 
 class _Seeker:
@@ -161,15 +174,19 @@ class _Seeker:
         self.loads = FieldLoads(program)
         self._branches = Inside(program, lambda o: bool(o.regions or effects_of(o) & _BRANCHING))
         self._loops = Inside(program, _is_loop)
+        self._changes = Inside(program, lambda o: bool(effects_of(o) & ~_FINDING_OUT))
 
     def firsts(
-        self, function: Function, region: Region, loop: Operation | None
+        self, function: Function, region: Region, loop: Operation | None, once: bool = False
     ) -> Iterator[_First]:
-        """The objects that the region makes, or is given, with what to load of each."""
+        """The objects that the region makes, or is given, with what to load of each. ``once``: the
+        region is outside of loops."""
         order, homes = self._order(region), _homes(function)
         made = [value for operation in region.operations for value in operation.results]
         for value in [*region.arguments, *made]:
             if not isinstance(value.type, ReferenceType) or unconverted(value) is not value:
+                continue
+            if once and value.source is None:
                 continue
             first = self.loads.first_in(region, value)
             if first is None:
@@ -178,7 +195,7 @@ class _Seeker:
             ancestry = {*value.type.cls.ancestry()}
             places = [
                 place
-                for place in self._wanted(function, value, first, order, homes)
+                for place in self._wanted(function, value, first, order, homes, once)
                 if place not in at_once and place.owner in ancestry and self._is_cheap(place)
             ]
             following = None
@@ -201,29 +218,44 @@ class _Seeker:
         first: Operation,
         here: _Order,
         homes: Mapping[Value, Region],
+        once: bool,
     ) -> list[Place]:
-        """What is loaded of the object behind a branch, but not behind loops."""
+        """What is loaded of the object behind a branch, but not behind loops; ``once``: in any case
+        or to find out something."""
         wanted: dict[Place, None] = {}
         top = {*homes[value].operations}
         for found in self.loads.found(function, value):
             operation, order, begin = found.operation, here, here.place[first]
             if unconverted(found.value) is not value:  # in another round, or region
                 order, begin = self._order(homes[found.value]), 0
-            place = order.place.get(operation)
-            if place is None or place < begin or order.loops[place + 1] > order.loops[begin]:
+            place, places = order.place.get(operation), found.places
+            if place is None or place < begin:
+                continue
+            is_behind_a_loop = order.loops[place + 1] > order.loops[begin]
+            if once and operation in top:
+                places = self.loads.certain(operation, value) or ()
+            elif is_behind_a_loop or (once and not self._is_question(value, order, here, place)):
                 continue
             is_at_once = order is here and operation is not first and operation in top
             if not is_at_once or here.branches[place] > here.branches[begin]:
-                wanted.update(dict.fromkeys(found.places))
+                wanted.update(dict.fromkeys(places))
         return [*wanted]
 
+    def _is_question(self, value: Value, order: _Order, here: _Order, place: int) -> bool:
+        """Whether an operation of a region does nothing but find out something of an object that
+        was looked up: threads' own ones are asked first who goes on."""
+        made = value.source
+        is_own = made is None or made.kind == "run_element"
+        return order is here and place not in here.changing and not is_own
+
     def _order(self, region: Region) -> _Order:
-        return _Order(region, self._branches, self._loops)
+        return _Order(region, self._branches, self._loops, self._changes)
 
 
 _LATER = range(1, MOST_ELEMENTS)
 """Elements behind the first one."""
 _BRANCHING = Effects.REPORTS | Effects.RAISES
+_FINDING_OUT = Effects.READS | Effects.CALLS | Effects.ASKS_THREAD | Effects.RETURNS
 
 
 def _is_loop(operation: Operation) -> bool:
@@ -238,24 +270,6 @@ def _homes(function: Function) -> dict[Value, Region]:
         found.update(dict.fromkeys(region.arguments, region))
         for operation in region.operations:
             found.update(dict.fromkeys(operation.results, region))
-    return found
-
-
-def _fed(function: Function) -> dict[Value, set[Value]]:
-    """By what rounds of loops are given, what the rounds before pass on for it."""
-    found: dict[Value, set[Value]] = {}
-
-    def visit(region: Region, loop: Operation | None) -> None:
-        for operation in region.operations:
-            if operation.kind == "continue" and loop is not None:
-                own = loop.regions[0].arguments[1 if loop.kind == "for" else 0 :]
-                for argument, given in zip(own, operation.operands, strict=True):
-                    found.setdefault(argument, set()).add(unconverted(given))
-            for inner in operation.regions:
-                is_round = operation.kind in ("for", "while") and inner is not operation.regions[-1]
-                visit(inner, operation if is_round else loop)
-
-    visit(function.body, None)
     return found
 
 

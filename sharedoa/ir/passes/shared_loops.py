@@ -86,7 +86,7 @@ def _combinations(
     if any(isinstance(each.type, ListType) for each in live_ins([body])):
         return None  # which other threads cannot reach
     found = []
-    ends = list(ends_of_rounds(body, ["continue"]))
+    ends = list(_ends_of_rounds(body, ["continue"]))
     for number, carried in enumerate(body.arguments[1:]):
         passed = [end.operands[number] for end in ends]
         how = _Reduction(uses).of(carried, [Use(end, number) for end in ends], passed)
@@ -128,7 +128,7 @@ def _leaves(region: Region, inner: bool = False) -> bool:
     return False
 
 
-def ends_of_rounds(region: Region, kinds: Sequence[str]) -> Iterator[Operation]:
+def _ends_of_rounds(region: Region, kinds: Sequence[str]) -> Iterator[Operation]:
     """The operations of these kinds that end a round of the loop whose body the region is."""
     for operation in region.operations:
         if operation.kind in kinds:
@@ -136,7 +136,7 @@ def ends_of_rounds(region: Region, kinds: Sequence[str]) -> Iterator[Operation]:
         kind = kind_of(operation)
         for each in operation.regions:
             if kind is None or not kind.is_loop or each is operation.regions[-1]:
-                yield from ends_of_rounds(each, kinds)
+                yield from _ends_of_rounds(each, kinds)
 
 
 class _Way(NamedTuple):
@@ -248,7 +248,7 @@ class _Reduction:
         self._allowed.add(Use(source, len(source.operands) + place))
         found = [_Way(source.operands[place], carried)]
         for region in source.regions:
-            ends = list(ends_of_rounds(region, ["continue", "break"]))
+            ends = list(_ends_of_rounds(region, ["continue", "break"]))
             if region is source.regions[-1]:
                 ends = []  # those are of the loop around
             if region.terminator.kind in ("yield", "condition"):
