@@ -127,12 +127,10 @@ def _plus_lane(start: N, object: N, distance: int) -> N:
     """``start`` + ``distance`` * the lane of ``object``."""
     if distance == 0:
         return start
-    bytes = abs(distance)
+    in_row, bytes = object & (ROW_BYTES - 1), abs(distance)
     if bytes % WORD == 0:
-        part = (object & (ROW_BYTES - 1)) * (bytes // WORD)
+        part = in_row * (bytes // WORD)
     else:
-        # In this order LLVM makes the same of it wherever it stands, and knows two addresses to be
-        # one.
-        part = ((object >> WORD.bit_length() - 1) & (LANES - 1)) * bytes
+        part = (in_row >> WORD.bit_length() - 1) * bytes
     # NumPy's unsigned numbers are not multiplied by negative ones.
     return start + part if distance > 0 else start - part

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from apps.traffic.faithful.kernels import kernel_Car_step_move
 from sharedoa import f32, i32, i64, u8
 from sharedoa.targets.ptxas import assemble
 from tests.codegen.interpreted import InterpretedGpu
@@ -165,10 +164,3 @@ def test_no_branch_between_loads(tmp_path: Path) -> None:
     cubin.write_bytes(assemble(ptx, "sm_90").cubin)
     code = subprocess.run([nvdisasm, "-c", cubin], capture_output=True, text=True, check=True)
     assert _most_loads(code.stdout, r"\bLDG", r"\bBRA\b") >= 8
-
-
-def test_what_was_loaded_early_is_not_loaded_again() -> None:
-    """LLVM knows the two addresses of a byte, whose lane both compute, to be one."""
-    with oa.Heap(backend="cpu", layout="tile", references="64", capacity="64MiB"):
-        ptx = str(kernel_Car_step_move.compile("nvptx").products["ptx"])
-    assert ptx.count("ld.global.nc.b8") == 1

@@ -79,13 +79,6 @@ MUTATIONS = (
         "what a call reads behind a test of its own is read in any case", (_ONCE,),
     ),
     Mutation(
-        "a lane in two ways", "sharedoa/model/field_address.py",
-        "((object >> WORD.bit_length() - 1) & (LANES - 1)) * bytes",
-        "((object & (ROW_BYTES - 1)) >> WORD.bit_length() - 1) * bytes",
-        "LLVM takes two addresses of one byte for two, and loads it twice",
-        ("tests/codegen/test_early_loads.py::test_what_was_loaded_early_is_not_loaded_again",),
-    ),
-    Mutation(
         "loops of known length", _PASS,
         'return is_loop and (operation.kind != "for" or rounds_of(operation) is None)',
         "return is_loop",
