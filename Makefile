@@ -23,12 +23,14 @@ SINCE := main
 .PHONY: wheels demo quick affected test test-fast test-slow mutations test-gpu faults bench docs gallery lint clean
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
-# What is imported is compiled then; all of what is installed would take half a minute. The pip that
-# venv brings may be old, and take 1.7 times the processor time of the newest one.
+# uv unpacks side by side what it fetches, and keeps it for the next environment: half of pip's
+# processor time, a third of its clock's. It knows no index that pip alone is told of: there pip
+# does it. Neither compiles what is not imported, which would take half a minute.
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	-$(BIN)/python -m pip install --quiet --no-compile --upgrade pip
-	$(BIN)/python -m pip install --quiet --no-compile --editable '.[$(EXTRAS)]'
+	-$(BIN)/python -m pip install --quiet --no-compile uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[$(EXTRAS)]' || \
+		$(BIN)/python -m pip install --quiet --no-compile --editable '.[$(EXTRAS)]'
 	touch $@
 
 demo: $(VENV)/installed
