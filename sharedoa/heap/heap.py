@@ -13,6 +13,7 @@ import numpy as np
 
 from dispatch.mode import Mode
 
+from ..errors import ArgumentError
 from ..forks import renew_in_child, tell_child
 from ..model.classes import ClassType
 from ..model.clusters import Clusters
@@ -167,7 +168,7 @@ class Heap(HeapOfLaunches):
 
     # ------------------------------------------------------------------ objects
 
-    def new(self, python_class: type, n: int | None = None, /, **fields: Any) -> Any:
+    def new(self, python_class: type, n: int | None = None, /, *others: Any, **fields: Any) -> Any:
         """``n`` objects as an ``ObjectArray``, or without ``n`` one object. A field takes one value
         for all objects or one for each; fields that are not named are zero or null. Of a class with
         an ``__init__`` they are its arguments instead, and it is called for each object.
@@ -177,6 +178,11 @@ class Heap(HeapOfLaunches):
         """
         require_executing(self, "creating objects")
         cls = shared_type(python_class)
+        if others:
+            raise ArgumentError(
+                f"oa.new({cls.name}, ...) takes the number of objects, and all else by name",
+                f"write oa.new({cls.name}, field=...), or {cls.name}(...) as Python has it",
+            )
         if n is None and "n" not in cls.fields:
             n = fields.pop("n", None)
         if n is None:

@@ -41,7 +41,7 @@ def new(python_class: type[T], /, **fields: Any) -> T: ...
 @overload
 def new(python_class: type[T], n: int | np.integer[Any], /, **fields: Any) -> Array[T]: ...
 @known_in_kernels("new")
-def new(python_class: type, n: Any = None, /, **fields: Any) -> Any:
+def new(python_class: type, n: Any = None, /, *others: Any, **fields: Any) -> Any:
     """``n`` objects of a class in an array, or without ``n`` one object. A field takes one value
     for all objects or one for each; fields that are not named have their defaults, else they are
     zero or null. Of a class with an ``__init__`` they are its arguments instead.
@@ -57,7 +57,7 @@ def new(python_class: type, n: Any = None, /, **fields: Any) -> Any:
         if n is not None:
             raise ArgumentError("oa.new makes one object in a kernel", "write oa.new(C, field=...)")
         return inside.new(shared_type(python_class), (), fields)
-    return current_heap().new(python_class, n, **fields)
+    return current_heap().new(python_class, n, *others, **fields)
 
 
 def _construct(cls: ClassType, arguments: tuple[Any, ...], fields: dict[str, Any]) -> Any:

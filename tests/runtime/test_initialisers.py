@@ -212,3 +212,10 @@ def test_refused(call: str, tmp_path: Path) -> None:
     with oa.Heap(backend="cpu"), pytest.raises((CompileError, oa.ClassError)) as caught:
         module.kernel[1](oa.zeros(1, Animal))
     assert REFUSED[call] in str(caught.value)
+
+
+def test_arguments_of_new_have_names() -> None:
+    with oa.Heap(backend="python"):
+        with pytest.raises(oa.ArgumentError, match=r"all else by name\nhelp: .*Sheep\(\.\.\.\) as"):
+            oa.new(Sheep, 1, 2)
+        assert len(oa.all(Sheep)) == 0
