@@ -6,6 +6,7 @@ import ast
 import builtins
 import inspect
 from collections.abc import Callable, Sequence
+from enum import Enum
 
 import numpy as np
 
@@ -83,10 +84,18 @@ def _instead_of(target: Callable[..., object]) -> str:
     return f"decorate it with @oa.func, or {kernels_know}"
 
 
+_ASK_ISINSTANCE = "ask isinstance(x, C), or call a method that subclasses override"
 #: What to write for builtin functions that kernels do not know.
 _INSTEAD_OF: dict[Callable[..., object], str] = {
     builtins.pow: "write x ** y",
     builtins.id: "compare references with is; give objects a field that numbers them",
+    builtins.getattr: "write x.name",
+    builtins.hasattr: _ASK_ISINSTANCE,
+}
+#: For classes that kernels cannot make.
+_INSTEAD_OF_CLASS: dict[type, str] = {
+    type: _ASK_ISINSTANCE,
+    str: "numbers become text in print(f'{x}') and in the message of an assert alone",
 }
 
 
@@ -119,9 +128,11 @@ def _construct(context: Context, target: type, name: str, node: ast.Call) -> tre
         scalar = from_dtype(np.dtype(target))
     if scalar is not None:
         return _conversion(context, scalar, node)
-    context.reject(
-        node, f"{name} cannot be called in a kernel", "use @oa.value structs and shared classes"
-    )
+    instead = "use @oa.value structs and shared classes"
+    if issubclass(target, Enum):
+        instead = "use the number itself: members are numbers in kernels"
+    instead = _INSTEAD_OF_CLASS.get(target, instead)
+    context.reject(node, f"{name} cannot be called in a kernel", instead)
 
 
 def _bound_call(context: Context, callee: BoundMethod, node: ast.Call) -> tree.Expression:

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from dispatch.dataclass import dataclass, field, replace
 
-from ..model.scalars import u64, weak_int
+from ..model.scalars import ScalarType, u64, weak_int
 from ..model.types import ArrayType, ListType, TupleType, ValueType
 from . import tree
 from .constant_tables import item_of, length_of, row_of, value_of
@@ -42,6 +42,9 @@ _HOW = (
     "enumerate, zip and reversed of these"
 )
 
+_HOW_NUMBERS = "write range(n) for the numbers below n, and a & b == a for `a in b` of flags"
+_HOW_CONSTANTS = "make it a tuple or a NumPy array; write ranges as range(...) where they are used"
+
 
 def items_of(context: Context, node: ast.expr) -> Items:
     """What ``for`` goes through if it is given this expression."""
@@ -63,9 +66,13 @@ def items_of(context: Context, node: ast.expr) -> Items:
             return _of_tuple(context, operand, operand.type, node)
         if isinstance(operand.type, ValueType) and operand.type.shape:
             return _of_vector(context, operand, node)
-        context.reject(node, f"{operand.type!r} cannot be gone through", _HOW)
-    what = operand.name if isinstance(operand, Static) else "this"
-    context.reject(node, f"{what} cannot be gone through", _HOW)
+        is_integer = isinstance(operand.type, ScalarType) and operand.type.is_integer
+        how = _HOW_NUMBERS if is_integer else _HOW
+        context.reject(node, f"{operand.type!r} cannot be gone through", how)
+    if not isinstance(operand, Static):
+        context.reject(node, "this cannot be gone through", _HOW)
+    how = _HOW_CONSTANTS if isinstance(operand.value, Collection) else _HOW
+    context.reject(node, f"{operand.name} cannot be gone through", how)
 
 
 def counter(context: Context) -> tree.Variable:

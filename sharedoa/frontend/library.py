@@ -271,7 +271,9 @@ def _isinstance(context: Context, node: ast.Call) -> tree.Expression:
     classes = [getattr(static_value(context, item), "__sharedoa__", None) for item in wanted]
     found = [cls for cls in classes if isinstance(cls, ClassType)]
     if len(found) != len(wanted):
-        context.reject(node, "isinstance needs shared classes", "name the class itself")
+        context.reject(
+            node, "isinstance needs shared classes", "name the class, or several: (A, B)"
+        )
     location = context.locate(node)
     held = HeldValues()
     local = held.hold(value)

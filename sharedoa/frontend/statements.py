@@ -43,7 +43,7 @@ UNSUPPORTED: dict[type[ast.stmt], tuple[str, str]] = {
     ast.ImportFrom: ("import", "import at the top of the module"),
     ast.Global: ("global", "store results in arrays or objects"),
     ast.Nonlocal: ("nonlocal", "store results in arrays or objects"),
-    ast.Delete: ("del", "delete objects on the host with oa.delete"),
+    ast.Delete: ("del", "names end with the function; oa.delete(obj) ends an object"),
     ast.AsyncFor: ("async for", "use for over range"),
     ast.AsyncWith: ("async with", "kernels hold no resources"),
 }

@@ -431,7 +431,10 @@ class AdjointFields:
         objects = self._objects
         type = objects._cls.fields.get(name)
         if type is None or not float_paths(FieldPath(name), type):
-            raise AttributeError(f"{objects._cls.name}.{name} has no adjoints: it is {type!r}")
+            what = f"{objects._cls.name} has no field {name!r}"
+            if type is not None:
+                what = f"{objects._cls.name}.{name} has no adjoints, as it is no float: {type!r}"
+            raise AttributeError(f"{what}; fields with adjoints: {', '.join(dir(self)) or 'none'}")
         since, selection = changes_now(objects._heap), objects._selection()
         path = FieldPath(name)
         return AdjointView(objects._heap, objects._cls, selection, path, since, objects)

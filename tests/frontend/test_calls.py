@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import random
 import re
+from enum import IntFlag
 from pathlib import Path
 
 import numpy as np
@@ -196,12 +197,20 @@ def test_calls_that_cannot_be(tmp_path: Path, expression: str, message: str) -> 
         ("pow(2, 3)", "write x ** y"),
         ("host_only(1.0)", "decorate it with @oa.func"),
         ("math.factorial(3)", "use those of math"),
+        ("type(animal) is Animal", "ask isinstance(x, C)"),
+        ("hasattr(animal, 'wings')", "ask isinstance(x, C)"),
+        ("getattr(animal, 'size')", "write x.name"),
+        ("str(3)", "print(f'{x}')"),
+        ("Mood(3)", "use the number itself"),
+        ("Mood.CALM in Mood.CALM | Mood.WILD", "a & b == a"),
+        ("isinstance(animal, Animal | Ghost)", "several: (A, B)"),
+        ("3 in PRIMES", "make it a tuple"),
+        ("3 in pow", "loops run over range(...)"),
     ],
 )
-def test_what_to_write_instead_of_a_python_function(
-    tmp_path: Path, expression: str, help: str
-) -> None:
-    names = {"Animal": Animal, "random": random, "np": np, "math": math}
+def test_what_to_write_instead(tmp_path: Path, expression: str, help: str) -> None:
+    names = {"Animal": Animal, "Ghost": Ghost, "random": random, "np": np, "math": math}
+    names |= {"Mood": IntFlag("Mood", ["CALM", "WILD"]), "PRIMES": {2, 3, 5}}
     kernel = kernel_from(
         tmp_path, "animal: Animal", f"r = {expression}", host_only=host_only, **names
     )

@@ -38,7 +38,7 @@ STATEMENTS = [
     ("import os", "import", "import at the top of the module"),
     ("from os import path", "import", "import at the top of the module"),
     ("global counter", "global", "store results in arrays or objects"),
-    ("del n", "del", "delete objects on the host with oa.delete"),
+    ("del n", "del", "oa.delete(obj) ends an object"),
 ]
 
 

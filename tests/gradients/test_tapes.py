@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa import f64
+from sharedoa import f64, i32
 
 
 class Cell(oa.Object):
     x: f64
     k: f64
+    age: i32
 
     def grow(self) -> None:
         self.x *= self.k
@@ -43,6 +44,20 @@ def test_adjoints_of_tapes_add_up(checkpoints: int | None) -> None:
     np.testing.assert_array_equal(oa.grad(other), [18.0, 0.0])
     tape.zero()
     assert not cells.grad.k.numpy().any() and not oa.grad(other).any()
+
+
+def test_what_has_no_adjoints_says_what_has() -> None:
+    cells = oa.new(Cell, 2, x=1.5, k=2.0)
+    with oa.tape() as tape:
+        cells.grow()
+    tape.backward(cells.x, [1, 1])
+    for name, complaint in (
+        ("colour", "Cell has no field 'colour'; fields with adjoints: k, x"),
+        ("age", "Cell.age has no adjoints, as it is no float: i32; fields with adjoints: k, x"),
+    ):
+        with pytest.raises(AttributeError) as caught:
+            getattr(cells.grad, name)
+        assert str(caught.value) == complaint
 
 
 @pytest.mark.parametrize("gradient", [[1.0, 2.0, 3.0], ["a", "b"], [1j, 2.0], [[1.0], [2.0, 3.0]]])
