@@ -17,7 +17,7 @@ from ..runtime.geometry import DEFAULT_BLOCK, Geometry, Pair, parse_geometry
 from .arguments import KernelParameters
 
 if TYPE_CHECKING:
-    from .program import Program
+    from .program import Loaded, Program
 
 _SECOND_AXIS = re.compile(r"%(tid|ctaid|ntid|nctaid)\.y\b")
 _BLOCK_LIMIT = re.compile(r"\.(maxntid|reqntid)\s+(\d+)(?:\s*,\s*(\d+))?")
@@ -83,14 +83,17 @@ class Kernel:
             heap.launch_deferred()
             loaded = self.program.loaded(heap.mode, backend)
             # Two heaps may share the module, whose state block is that of one at a time.
-            with loaded.lock, loaded.bound(heap):
-                heap.before_launch()
-                handle, count = loaded.kernel(self), self.parameters.count
-                launch = KernelLaunch(handle, geometry.threads, geometry.block, self._slots, count)
-                start = backend.prepare(launch)
-                heap.note_launch()
-                start()
-                heap.memory.last_launch = object()
+            with loaded.lock:
+                loaded.bound(heap, lambda: self._start(loaded, heap, geometry))
+
+    def _start(self, loaded: Loaded, heap: Heap, geometry: Geometry) -> None:
+        heap.before_launch()
+        handle, count = loaded.kernel(self), self.parameters.count
+        launch = KernelLaunch(handle, geometry.threads, geometry.block, self._slots, count)
+        start = heap.backend.prepare(launch)
+        heap.note_launch()
+        start()
+        heap.memory.last_launch = object()
 
 
 class Launcher:

@@ -6,7 +6,6 @@ import struct
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from dispatch.dataclass import dataclass, field
@@ -83,9 +82,8 @@ class Loaded:
             )
         return found
 
-    @contextmanager
-    def bound(self, heap: Heap) -> Iterator[None]:
-        """The state block holds what ``heap`` gives, for a launch that is noted inside."""
+    def bound(self, heap: Heap, launch: Callable[[], None]) -> None:
+        """``launch``, for which the state block holds what ``heap`` gives."""
         launching = heap.memory.launching
         this, is_part = object(), self.lock._is_owned
         try:
@@ -97,7 +95,7 @@ class Loaded:
                 self.backend.set_module_state(self.module, heap.launch_state())
                 self._heap, self._epoch = weakref.ref(heap), epoch
                 launching[this] = is_part
-            yield
+            launch()
         finally:
             launching.pop(this, None)
 

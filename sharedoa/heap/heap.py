@@ -247,14 +247,16 @@ class Heap(HeapOfLaunches):
         # Here, as who reads an array waits for launches, which may want the lock.
         known = objects._known_selection() if is_array else None
         references = references_of(self, objects) if known is None else known.references
-        with self.memory.no_launch_in_cpython(), self.lock:
-            self.wait_for_others()
-            self.memory.wait_for_lists()
-            if known is None or objects._known_selection() is not known:
-                known = self.placement.select(references)
-            self.of_classes.forget()
-            self.placement.free(known, user_line() if self.debug else "")
-            self.bury(references)
+        with self.memory.no_launch_in_cpython():
+            self.memory.finish_in_cpython()
+            with self.lock:
+                self.wait_for_others()
+                self.memory.wait_for_lists()
+                if known is None or objects._known_selection() is not known:
+                    known = self.placement.select(references)
+                self.of_classes.forget()
+                self.placement.free(known, user_line() if self.debug else "")
+                self.bury(references)
         self.upkeep.after_deletion(self, known)
 
     def all(self, python_class: type) -> Population:
@@ -468,9 +470,11 @@ class Heap(HeapOfLaunches):
         from .dump import dump
 
         self.wait()
-        with self.memory.no_launch_in_cpython(), self.lock.plain:
-            self.memory.stand_still(self._waited_for)
-            dump(self, path, roots)
+        with self.memory.no_launch_in_cpython():
+            self.memory.finish_in_cpython()
+            with self.lock.plain:
+                self.memory.stand_still(self._waited_for)
+                dump(self, path, roots)
 
     def load(self, path: str | os.PathLike[str]) -> dict[str, Any]:
         """Read a dump into this heap; the result is its roots by name; see ``dump.load``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -306,16 +306,17 @@ class HeapMemory:
             if self.last_launch is not waited_for:
                 backend.synchronize()
 
-    @contextmanager
-    def no_launch_in_cpython(self) -> Iterator[None]:
-        """None is under way in here, but for those that the caller is part of. The caller has no
-        lock on the heap yet, which kernels may need until they end."""
-        if self._settings.backend.name != "python" or not self.is_apart:
-            yield
-            return
-        with self.beginning:
+    def no_launch_in_cpython(self) -> AbstractContextManager[Any]:
+        """None begins in the block, unless the caller is part of one; with ``finish_in_cpython``
+        as its first line none is under way. The caller has no lock on the heap yet, which kernels
+        may need until they end. No signal comes between taking this lock and the block."""
+        is_needed = self._settings.backend.name == "python" and self.is_apart
+        return self.beginning if is_needed else nullcontext()
+
+    def finish_in_cpython(self) -> None:
+        """Wait until launches of other threads in CPython have ended."""
+        if self._settings.backend.name == "python":
             self.finish_launching()
-            yield
 
     def begin_in_cpython(self, this: object, is_part: Callable[[], bool]) -> None:
         """A launch in CPython begins; the caller takes it out of ``launching`` in any case."""

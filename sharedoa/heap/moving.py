@@ -62,10 +62,12 @@ def compact(heap: Heap, python_class: type | None = None) -> None:
     """
     placement = _placement(heap, "compacting")
     below = None if python_class is None else {*shared_type(python_class).descendants()}
-    with heap.memory.no_launch_in_cpython(), heap.lock:
-        classes = [cls for cls in placement.holders() if below is None or cls in below]
-        loose = [cls for cls in classes if _is_loose(cls, placement)]
-        put_together(heap, placement, loose)
+    with heap.memory.no_launch_in_cpython():
+        heap.memory.finish_in_cpython()
+        with heap.lock:
+            classes = [cls for cls in placement.holders() if below is None or cls in below]
+            loose = [cls for cls in classes if _is_loose(cls, placement)]
+            put_together(heap, placement, loose)
 
 
 def put_together(
@@ -100,26 +102,28 @@ def sort(heap: Heap, objects: Any, key: Any) -> None:
     version = placement.class_version(cls)
     given = _key(objects, key)
     order = _order_on_device(heap, placement, objects, given)
-    with heap.memory.no_launch_in_cpython(), heap.lock:
-        if order is not None and placement.class_version(cls) == version:
-            _move(heap, placement, {cls: order})
-            return
-        keys = np.asarray(given.numpy() if hasattr(given, "numpy") else given)
-        references = objects._references()
-        selection = placement.select(references)
-        assert isinstance(selection, RegionSelection)
-        if has_repeated(references):
-            raise repeated_reference("sort")
-        positions = np.argsort(keys, kind="stable")
-        orders: dict[ClassType, References | None] = {}
-        # In an order that is always the same, as the new regions lie in that.
-        given = {part.region.cls for part in selection.parts}
-        for cls in sorted(given, key=lambda each: each.type_index):
-            is_own = np.zeros(len(keys), np.bool_)
-            for part in selection.parts:
-                is_own[part.where] |= part.region.cls is cls
-            orders[cls] = _sorted(placement, cls, references[positions[is_own[positions]]])
-        _move(heap, placement, orders)
+    with heap.memory.no_launch_in_cpython():
+        heap.memory.finish_in_cpython()
+        with heap.lock:
+            if order is not None and placement.class_version(cls) == version:
+                _move(heap, placement, {cls: order})
+                return
+            keys = np.asarray(given.numpy() if hasattr(given, "numpy") else given)
+            references = objects._references()
+            selection = placement.select(references)
+            assert isinstance(selection, RegionSelection)
+            if has_repeated(references):
+                raise repeated_reference("sort")
+            positions = np.argsort(keys, kind="stable")
+            orders: dict[ClassType, References | None] = {}
+            # In an order that is always the same, as the new regions lie in that.
+            given = {part.region.cls for part in selection.parts}
+            for cls in sorted(given, key=lambda each: each.type_index):
+                is_own = np.zeros(len(keys), np.bool_)
+                for part in selection.parts:
+                    is_own[part.where] |= part.region.cls is cls
+                orders[cls] = _sorted(placement, cls, references[positions[is_own[positions]]])
+            _move(heap, placement, orders)
 
 
 def _placement(heap: Heap, what: str) -> ByTypePlacement:

@@ -80,15 +80,16 @@ def along_three_axes(
 
 
 def _run_thread(name: str, arguments: tuple[Any, ...], thread: HostThread) -> None:
-    token = current_thread.set(thread)
+    around = current_thread.get()
     try:
+        current_thread.set(thread)
         thread.function(*arguments)
     except bdb.BdbQuit:
         raise
     except Exception as error:
         raise _device_error(error, name, thread) from error
     finally:
-        current_thread.reset(token)
+        current_thread.set(around)
 
 
 def _blocks(threads: Pair, block: Pair) -> Iterator[list[Pair]]:

@@ -8,11 +8,9 @@ answers are others is anything compiled.
 from __future__ import annotations
 
 import itertools
-import math
 import threading
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import nullcontext
 from functools import partial
 from typing import Any, cast
 
@@ -23,14 +21,12 @@ from ptxpass.ir import Ranges
 from ..backends import Backend
 from ..backends.base import KernelLaunch, Slots
 from ..collection import nothing_collected
-from ..errors import ArgumentError, SharedOAError
+from ..errors import ArgumentError
 from ..forks import renew_in_child
 from ..frontend import Translation
-from ..heap.births import NO_TURNS
 from ..heap.foreign import let_go
 from ..heap.heap import Heap, current_heap
 from ..heap.recording import recorder, refuse_others, taping
-from ..ir.births import Births
 from ..ir.certain_receivers import certain_receivers
 from ..ir.job import Facts, Job, Question, Uses
 from ..ir.number_parts import slot_of
@@ -38,12 +34,11 @@ from ..model.clusters import Clusters
 from ..model.layout import Layout
 from ..model.world import World
 from ..targets.base import Target
-from . import clustering, compared_clusters, cpython, knobs, known_ranges, planned_clusters
+from . import clustering, compared_clusters, cpython_launches, knobs, known_ranges, planned_clusters
 from .arguments import ArgumentPlan, refuse_nulls
 from .binding import Binding
 from .bound_names import NO_NAMES, BoundNames
 from .clustering import Launched
-from .cpython_births import LaunchInCPython
 from .facts import NOTHING, Given, Now
 from .foreign_arguments import adopted, foreign_places
 from .geometry import Geometry, Pair
@@ -163,14 +158,15 @@ class Program:
         slots = self.slots
         if heap.backend.name == "python" and not self.source.is_derived:
             own_settings(heap, mode, debug)
-            self._launch_in_cpython(heap, arguments, geometry)
+            if not geometry.is_empty:
+                cpython_launches.launch(self, heap, arguments, geometry)
             return
         self.look_at_names()
         births = self.uses().births
         if births and not geometry.is_empty:
             turns = turns_in(self.uses(), geometry, arguments)
-            with changing(heap, births, geometry, turns):
-                self._launch(number, heap, slots, arguments, geometry, mode, debug)
+            given = number, heap, slots, arguments, geometry, mode, debug
+            changing(heap, births, geometry, turns, partial(self._launch, *given))
             heap.synchronize()
             if births.changes:
                 look_after(heap, births, geometry, turns)
@@ -232,47 +228,6 @@ class Program:
             heap.memory.last_launch = object()
         finally:
             launching.pop(this, None)
-
-    def _launch_in_cpython(
-        self, heap: Heap, arguments: tuple[Any, ...], geometry: Geometry
-    ) -> None:
-        if geometry.is_empty:
-            return
-        this, births = object(), self._known_births()
-        is_alone = heap.upkeep.is_shared and (births is None or births.changes)
-        # As others go through a population: nobody ends objects of theirs meanwhile.
-        with heap.memory.no_launch_in_cpython() if is_alone else nullcontext():
-            try:
-                heap.memory.begin_in_cpython(this, cpython.part_of_launch())
-                refuse_others(heap)
-                heap.synchronize()
-                self.run_in_cpython(heap, self.plan.host_values(arguments), geometry)
-            finally:
-                heap.memory.launching.pop(this, None)
-        if births is not None and births.changes:
-            heap.synchronize()
-            look_after(heap, births, geometry, turns_in(self.uses(), geometry, arguments))
-
-    def _known_births(self) -> Births | None:
-        """What it makes and ends; None if it cannot be compiled, as CPython runs more than kernels
-        may hold."""
-        try:
-            return self.uses().births
-        except SharedOAError:
-            return None
-
-    def run_in_cpython(self, heap: Heap, values: tuple[Any, ...], geometry: Geometry) -> None:
-        """Run all threads; ``values`` are arguments as the function takes them."""
-        births = self._known_births()
-        turns = NO_TURNS if births is None else turns_in(self.uses(), geometry, values)
-        objects = LaunchInCPython(heap, births, math.prod(geometry.threads), turns)
-        try:
-            cpython.launch(self.source, values, geometry, objects)
-        finally:
-            objects.close()
-        shortage = objects.shortage(self.source.name)
-        if shortage is not None:
-            raise shortage
 
     def prepared(self, heap: Heap, unit: Unit, geometry: Geometry, slots: Slots) -> KernelLaunch:
         """What a launch of ``geometry`` with the arguments in ``slots`` is to the backend."""

@@ -21,7 +21,7 @@ from ..heap.distinct_fields import Field
 from ..heap.heap import Heap
 from ..heap.recording import taping
 from ..heap.run import Run
-from . import clustering, cpython
+from . import clustering, cpython_launches
 from .geometry import Geometry
 from .packed_steps import PackedSteps
 
@@ -186,7 +186,8 @@ class LaunchSequence:
 
     def _run(self, count: int) -> None:
         if self.heap.backend.name == "python":
-            self._run_in_cpython(count)
+            launches = [(e.program, e.arguments, e.geometry) for e in self._launches]
+            cpython_launches.run_noted(self.heap, launches, self._run_in_cpython, count)
             return
         packed = self._packed
         while count:
@@ -272,17 +273,10 @@ class LaunchSequence:
         for array, name in self._called_all:
             array._refuse_receivers(name)
 
-    def _run_in_cpython(self, count: int) -> None:
-        memory, this = self.heap.memory, object()
-        try:
-            memory.begin_in_cpython(this, cpython.part_of_launch())
-            self.heap.synchronize()
-            for _ in range(count):
-                self._refuse_receivers()
-                for each in self._launches:
-                    each.program.run_in_cpython(self.heap, each.arguments, each.geometry)
-        finally:
-            memory.launching.pop(this, None)
+    def _run_in_cpython(self) -> None:
+        self._refuse_receivers()
+        for each in self._launches:
+            cpython_launches.run_threads(each.program, self.heap, each.arguments, each.geometry)
 
     def _locked(self, programs: Sequence[Program], work: Callable[..., None], *given: int) -> None:
         """Nobody else may bind a program between its being bound here and its being run. No signal

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,12 +55,15 @@ def turns_in(uses: Uses, geometry: Geometry, arguments: Sequence[Any]) -> AllTur
     return found.turns
 
 
-@contextmanager
 def changing(
-    heap: Heap, births: Births, geometry: Geometry, turns: AllTurns = NO_TURNS
-) -> Iterator[None]:
-    """A launch goes on in here, and has ended afterwards. Nobody else makes, frees or moves objects
-    meanwhile. Raises HeapError if there is no room for what kernels must know."""
+    heap: Heap, births: Births, geometry: Geometry, turns: AllTurns, launch: Callable[[], None]
+) -> None:
+    """``launch``, and wait until that has ended. Nobody else makes, frees or moves objects
+    meanwhile. Raises HeapError if there is no room for what kernels must know.
+
+    Not a block of ``with``: a signal between its beginning and the first line in it would keep the
+    books as long as somebody has the traceback.
+    """
     threads = math.prod(geometry.threads)
     note_births(heap)
     heap.settle()
@@ -77,7 +79,7 @@ def changing(
             memory.publish(lent, ended, threads)
             try:
                 with interruptible():
-                    yield
+                    launch()
             finally:
                 # A wait that was interrupted has left the launch under way.
                 heap.backend.synchronize()

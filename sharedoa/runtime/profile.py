@@ -30,6 +30,7 @@ from ..heap.heap import Heap
 from ..sampling import Traffic, traffic
 from ..targets.base import Stages
 from ..tracebacks import is_ours
+from . import cpython_launches
 from .binding import Binding
 from .capture import Capture, count_of
 from .geometry import Geometry
@@ -219,14 +220,14 @@ def profiling(keeps_events: bool = False) -> Iterator[Profile]:
     profile = Profile(keeps_events)
     with ExitStack() as undo:
 
-        def around(owner: type, name: str, made: Callable[..., Any]) -> None:
+        def around(owner: Any, name: str, made: Callable[..., Any]) -> None:
             whole = getattr(owner, name)
             undo.callback(setattr, owner, name, whole)
             setattr(owner, name, made(profile, whole))
 
         around(Program, "bind", _bind)
         around(Program, "prepared", _prepared)
-        around(Program, "run_in_cpython", _run_in_cpython)
+        around(cpython_launches, "run_threads", _run_threads)
         around(Program, "_keep", _keep)
         around(Capture, "__init__", _begun)
         around(Capture, "run", _run)
@@ -310,14 +311,14 @@ def _prepared(profile: Profile, whole: Callable[..., KernelLaunch]) -> Any:
     return prepared
 
 
-def _run_in_cpython(profile: Profile, whole: Callable[..., None]) -> Any:
-    def run_in_cpython(
+def _run_threads(profile: Profile, whole: Callable[..., None]) -> Any:
+    def run_threads(
         program: Program, heap: Heap, values: tuple[Any, ...], geometry: Geometry
     ) -> None:
         work = partial(whole, program, heap, values, geometry)
         profile.timed(profile.row_of(program), math.prod(geometry.threads), work)
 
-    return run_in_cpython
+    return run_threads
 
 
 def _keep(profile: Profile, whole: Callable[..., Compilation]) -> Any:

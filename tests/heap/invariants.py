@@ -184,6 +184,42 @@ def interrupted_at(moment: int) -> Iterator[Interruption]:
         sys.settrace(before)
 
 
+class KeptInterruption:
+    """Ctrl-C when the n-th call begins, or one of a function in C has just ended, as far as these
+    are done by Python code; between a generator that has given something and the block that it was
+    for, too. The error stays, as a notebook keeps it, and with it all that its frames hold."""
+
+    def __init__(self, moment: int) -> None:
+        self.moment, self.moments = moment, 0
+        self.error: KeyboardInterrupt | None = None
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
+        if event in ("call", "c_return"):
+            self.moments += 1
+            if self.moments == self.moment:
+                sys.setprofile(None)
+                signal.raise_signal(signal.SIGINT)
+
+    def during(self, work: Callable[[], Any]) -> KeptInterruption:
+        sys.setprofile(self)
+        try:
+            work()
+        except KeyboardInterrupt as error:
+            self.error = error
+        finally:
+            sys.setprofile(None)
+        return self
+
+
+def check_nothing_is_held(heap: oa.Heap) -> None:
+    """Nobody else has to wait."""
+    memory = heap.memory
+    assert not memory.launching
+    assert not memory.beginning._is_owned()
+    assert not heap.lock.plain._is_owned()
+    assert uninterrupted._depth == 0
+
+
 def interrupt_everywhere(work: Callable[[], Any], check: Callable[[], None], most: int) -> int:
     """Call ``work`` with an interruption that comes a little later each time, about ``most`` times
     over all moments, and ``check`` after each call; the number of calls."""

@@ -292,8 +292,8 @@ MUTATIONS = (
     ),
     Mutation(
         "an object may be sorted twice", _MOVING,
-        "        if has_repeated(references):\n"
-        "            raise repeated_reference(\"sort\")\n",
+        "            if has_repeated(references):\n"
+        "                raise repeated_reference(\"sort\")\n",
         "",
         "an object has two places",
         ("tests/heap/test_moving.py::test_refused",),

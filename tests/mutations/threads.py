@@ -6,6 +6,9 @@ _TESTS = "tests/runtime/test_interleavings.py"
 
 _MOVES = "tests/runtime/test_moves_meanwhile.py"
 _STILL = "tests/runtime/test_standing_still.py"
+_SIGNALS = (
+    "tests/runtime/test_interrupted_launches.py::test_ctrl_c_leaves_nothing_for_which_others_wait["
+)
 _OTHERS = (f"{_STILL}::test_objects_that_another_thread_deletes",)
 
 MUTATIONS = (
@@ -146,16 +149,46 @@ MUTATIONS = (
         ("tests/heap/test_moving.py::test_views_of_classes_that_did_not_move",),
     ),
     Mutation(
-        "launches in CPython end objects while others go on", "sharedoa/runtime/launch.py",
-        "heap.memory.no_launch_in_cpython() if is_alone else", "nullcontext() if is_alone else",
+        "launches in CPython end objects while others go on",
+        "sharedoa/runtime/cpython_launches.py",
+        "is_alone = changes and heap.upkeep.is_shared", "is_alone = False",
         "another thread's launch in CPython comes to objects that were deleted",
         ("tests/runtime/test_cpython.py::test_a_launch_that_ends_objects_waits_for_others",),
     ),
     Mutation(
+        "runs of steps in CPython end objects while others go on",
+        "sharedoa/runtime/launch_sequence.py",
+        "run_noted(self.heap, launches,", "run_noted(self.heap, [],",
+        "another thread's launch in CPython comes to objects that were deleted",
+        ("tests/runtime/test_cpython.py::test_a_captured_step_that_ends_objects_waits_for_others",),
+    ),
+    Mutation(
+        "launches in CPython are noted before what undoes it",
+        "sharedoa/runtime/cpython_launches.py",
+        "            try:\n"
+        "                memory.begin_in_cpython(this, cpython.part_of_launch())\n",
+        "            memory.begin_in_cpython(this, cpython.part_of_launch())\n"
+        "            try:\n",
+        "after Ctrl-C other threads wait for a launch for ever", (f"{_SIGNALS}python-end]",),
+    ),
+    Mutation(
+        "books stay with a launch in CPython that Ctrl-C has ended",
+        "sharedoa/runtime/cpython_launches.py",
+        "            objects.close()  # a signal may", "            pass  # a signal may",
+        "after Ctrl-C other threads wait for the heap's books for ever",
+        (f"{_SIGNALS}python-end]",),
+    ),
+    Mutation(
+        "after Ctrl-C the host is taken for a thread of a kernel", "sharedoa/runtime/cpython.py",
+        "    try:\n        current_thread.set(thread)\n",
+        "    current_thread.set(thread)\n    try:\n",
+        "what only the host may do is refused", (f"{_SIGNALS}python-launch]",),
+    ),
+    Mutation(
         "the host deletes objects while CPython goes through them", "sharedoa/heap/heap.py",
-        "        with self.memory.no_launch_in_cpython(), self.lock:\n"
-        "            self.wait_for_others()",
-        "        with self.lock:\n            self.wait_for_others()",
+        "with self.memory.no_launch_in_cpython():\n"
+        "            self.memory.finish_in_cpython()\n            with self.lock:\n",
+        "if True:\n            with self.lock:\n",
         "another thread's launch in CPython comes to objects that were deleted",
         ("tests/runtime/test_cpython.py::test_a_deletion_waits_for_launches_of_others",),
     ),
@@ -217,20 +250,23 @@ MUTATIONS = (
     ),
     Mutation(
         "a dump beside launches", "sharedoa/heap/heap.py",
-        "            self.memory.stand_still(self._waited_for)\n            dump(",
-        "            dump(",
+        "                self.memory.stand_still(self._waited_for)\n                dump(",
+        "                dump(",
         "half of another thread's launch is in a dump", (f"{_STILL}::test_a_dump",),
     ),
     Mutation(
         "a dump beside launches in CPython", "sharedoa/heap/heap.py",
-        "with self.memory.no_launch_in_cpython(), self.lock.plain:", "with self.lock.plain:",
+        "with self.memory.no_launch_in_cpython():\n"
+        "            self.memory.finish_in_cpython()\n            with self.lock.plain:",
+        "if True:\n            with self.lock.plain:",
         "half of another thread's launch is in a dump", (f"{_STILL}::test_a_dump",),
     ),
     Mutation(
         "objects move beside launches in CPython", "sharedoa/heap/moving.py",
         "{*shared_type(python_class).descendants()}\n"
-        "    with heap.memory.no_launch_in_cpython(), heap.lock:",
-        "{*shared_type(python_class).descendants()}\n    with heap.lock:",
+        "    with heap.memory.no_launch_in_cpython():\n"
+        "        heap.memory.finish_in_cpython()\n",
+        "{*shared_type(python_class).descendants()}\n    if True:\n",
         "what another thread's kernel stores is lost", (f"{_STILL}::test_moving_objects",),
     ),
     Mutation(
@@ -242,8 +278,8 @@ MUTATIONS = (
     ),
     Mutation(
         "deletion beside launches", "sharedoa/heap/heap.py",
-        "            self.wait_for_others()\n            self.memory.wait_for_lists()\n",
-        "            self.memory.wait_for_lists()\n",
+        "                self.wait_for_others()\n                self.memory.wait_for_lists()\n",
+        "                self.memory.wait_for_lists()\n",
         "a kernel is still running on objects whose memory others have",
         (f"{_STILL}::test_deletion_waits_for_launches_that_have_just_begun",),
     ),

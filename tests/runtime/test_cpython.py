@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import sharedoa as oa
 from sharedoa import f32, i32
 from sharedoa.heap.heap import Heap
+from sharedoa.runtime import cpython
 from tests.interleaving import OtherThread, place, switching
 
 
@@ -364,6 +366,9 @@ class Guest(oa.Object):
         pause()
         self.number += 1
 
+    def wave(self) -> None:
+        self.number += 1
+
     def leave(self):
         oa.delete(self)
 
@@ -388,6 +393,31 @@ def test_a_launch_that_ends_objects_waits_for_others():
     assert len(oa.all(Guest)) == 0
 
 
+@oa.kernel
+def leave_all(guests: oa.Array[Guest]) -> None:
+    guests[oa.grid(1)].leave()
+
+
+def test_a_captured_step_that_ends_objects_waits_for_others():
+    """Also for a launch that is known to end none, which keeps no other from beginning."""
+    heap, guests = oa.current_heap(), oa.new(Guest, 4)
+    with oa.capture() as step:
+        leave_all[4](guests)
+
+    def work(run: Callable[[], None]) -> None:
+        with heap:
+            oa.new(Guest, 1)
+            run()
+
+    use = OtherThread(lambda: work(lambda: None))  # from then on several threads use the heap
+    use.go()
+    use.end()
+    at_the_second = place(cpython._run_thread, "thread.function", 2)
+    with switching(at_the_second, lambda: work(step.run)) as other:
+        guests.wave()
+    assert other.has_waited and len(oa.all(Guest)) == 2
+
+
 @pytest.mark.parametrize(("some", "left"), [(slice(None), 1), (2, 5)], ids=["many", "one"])
 def test_a_deletion_waits_for_launches_of_others(some, left):
     """Also for one that begins after the deletion has waited for all that there were."""
@@ -403,6 +433,6 @@ def test_a_deletion_waits_for_launches_of_others(some, left):
     use = OtherThread(lambda: greet(0))  # from then on several threads use the heap
     use.go()
     use.end()
-    with switching(place(Heap.delete, "with self."), greet):
+    with switching(place(Heap.delete, "with self.memory"), greet):
         oa.delete(oa.all(Guest)[some])
     assert len(oa.all(Guest)) == left

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
+from sharedoa.runtime.cpython_launches import run_threads
 from sharedoa.runtime.geometry import parse_geometry
 from sharedoa.runtime.host_intrinsics import current_thread
 from sharedoa.sampling.grouping import Touches
@@ -95,5 +96,6 @@ def touched(
     program = kernel.program
     geometry = parse_geometry(size, 2)
     with recorded(patch) as found:
-        program.run_in_cpython(oa.current_heap(), program.plan.host_values(arguments), geometry)
+        values = program.plan.host_values(arguments)
+        run_threads(program, oa.current_heap(), values, geometry)
     return found
