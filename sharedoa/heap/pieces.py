@@ -111,13 +111,13 @@ class PieceFields:
                 self._changed()
 
     def freed(self, start: int, end: int) -> None:
-        """The memory [``start``, ``end``) was freed, as no field holds a piece of it."""
+        """The memory [``start``, ``end``) was freed, as no field holds a piece of it. The caller
+        has the heap's lock, so no signal comes in between."""
         gone = self._among(start, end)
         if gone:
-            with uninterrupted:
-                self._drop(gone)
-                self._fields = {k: a for k, a in self._fields.items() if a not in gone}
-                self._changed()
+            self._drop(gone)
+            self._fields = {k: a for k, a in self._fields.items() if a not in gone}
+            self._changed()
 
     def _among(self, start: int, end: int) -> set[WholeArray]:
         return {a for a in self._wholes if start < a.address + a.size and a.address < end}

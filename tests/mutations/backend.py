@@ -253,6 +253,13 @@ MUTATIONS = (
         ),
     ),
     Mutation(
+        "Ctrl-C while arrays are freed", "sharedoa/heap/launches.py",
+        "            with self.lock:\n                if memory.last_launch is last",
+        "            with self.lock.plain:\n                if memory.last_launch is last",
+        "launches look for pieces of an array that is no more",
+        ("tests/runtime/test_pieces.py::test_ctrl_c_while_an_array_of_pieces_is_freed",),
+    ),
+    Mutation(
         "runs end with their region", _RUNS,
         "    most = min(len(addresses), ahead // abs(step) + 1)\n",
         "    most = len(addresses)\n",

@@ -4,6 +4,7 @@ loading them see what everybody else sees, whatever happens to fields and arrays
 from __future__ import annotations
 
 import gc
+import signal
 from collections.abc import Iterator
 from random import Random
 from typing import Any
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 import sharedoa as oa
 from sharedoa import i32, i64
+from sharedoa.heap.pieces import PieceFields, WholeArray
 from tests.differential.effort import examples
 
 VERTICES = 40
@@ -309,6 +311,26 @@ def test_freed_memory_may_become_another_array(layout):
             del graph, edges
             gc.collect()
             heap.synchronize()
+
+
+def test_ctrl_c_while_an_array_of_pieces_is_freed(monkeypatch):
+    drop = PieceFields._drop
+
+    def interrupted(pieces: PieceFields, gone: set[WholeArray]) -> None:
+        drop(pieces, gone)
+        signal.raise_signal(signal.SIGINT)
+
+    with oa.Heap("auto", "cpu", capacity="64MiB") as heap:
+        graph = Graph(heap, Random(1))
+        graph.give("edges", heap.new(Heavy, VERTICES), ONE)
+        heap.delete(graph.vertices)
+        assert heap.pieces.known()
+        del graph
+        gc.collect()
+        monkeypatch.setattr(PieceFields, "_drop", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            heap.synchronize()
+        assert not heap.pieces.known()
 
 
 def test_debug_mode_looks_at_every_element(graph):
