@@ -305,10 +305,11 @@ def bind(
     """The receiver, if there is one, and the arguments in the order of the parameters, converted;
     and a function that wraps the call in what keeps Python's evaluation order, the receiver first,
     when keywords stand in another order."""
-    if len(node.args) > len(signature.names):
+    if len(node.args) > (most := signature.most_by_position):
+        by_position = " by position" if signature.only_named else ""
         context.reject(
             node,
-            f"{label} takes {len(signature.names)} arguments, not {len(node.args)}",
+            f"{label} takes {most} arguments{by_position}, not {len(node.args)}",
             f"its parameters are ({', '.join(signature.names)})",
         )
     given: dict[str, tree.Expression] = {}

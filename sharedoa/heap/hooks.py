@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from ..model.classes import ClassType
 
 #: ``objects.method(*arguments)`` for an ObjectArray or a Population: called with the objects, the
 #: method's name and the arguments; the result is an Array with one element an object, or None.
-vectorised_call: Callable[[Any, str, tuple[Any, ...]], Any] | None = None
+vectorised_call: Callable[[Any, str, tuple[Any, ...], Mapping[str, Any]], Any] | None = None
 
 
 #: ``values.name(**options)`` for a method of ``many.Many``.

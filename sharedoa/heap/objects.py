@@ -6,7 +6,7 @@ import inspect
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic
 
-from ..errors import ArgumentError, InternalError
+from ..errors import InternalError
 from ..model import lazy_annotations
 from ..model.classes import ClassType
 from ..model.frozen import refuse_frozen
@@ -194,15 +194,10 @@ class ManyObjects(Generic[T_co]):
             raise AttributeError(self._unknown(name))
         self._set_field(name, value)
 
-    def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
-        if named:
-            raise ArgumentError(
-                f"{self._cls.name}.{name} is called on many objects with named arguments",
-                "pass them by position",
-            )
+    def _call(self, name: str, /, *arguments: Any, **named: Any) -> Any:
         if hooks.vectorised_call is None:
             raise InternalError("no runtime has been loaded that could call methods")
-        return hooks.vectorised_call(self, name, arguments)
+        return hooks.vectorised_call(self, name, arguments, named)
 
     def _unknown(self, name: str) -> str:
         cls = self._cls

@@ -84,7 +84,7 @@ class Population(ManyObjects[T_co]):
     def _cls(self) -> ClassType:
         return self._class
 
-    def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
+    def _call(self, name: str, /, *arguments: Any, **named: Any) -> Any:
         found = recording.get()
         if isinstance(found, Recorder) and not named and found.call_again(self, name, arguments):
             return None

@@ -60,12 +60,18 @@ def class_of_index(type_index: int) -> ClassType | None:
 
 @dataclass(frozen=True, eq=False)
 class Signature:
-    """Parameters after the receiver, and the result."""
+    """Parameters after the receiver, and the result. The last ``only_named`` are given by name."""
 
     names: tuple[str, ...]
     types: tuple[Type, ...]
     result: Type
     defaults: dict[str, Any] = field(default_factory=dict)
+    only_named: int = 0
+
+    @property
+    def most_by_position(self) -> int:
+        """As many arguments may be given by position."""
+        return len(self.names) - self.only_named
 
 
 @dataclass(eq=False)

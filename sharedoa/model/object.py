@@ -495,7 +495,11 @@ def _check_override(method: Method, inherited: Method) -> None:
                 f"a call through the base may pass any {wider!r}: take that, and ask with "
                 f"isinstance whether it is a {one!r}"
             )
-    elif mine.names != theirs.names or mine.defaults != theirs.defaults:
+    elif (mine.names, mine.defaults, mine.only_named) != (
+        theirs.names,
+        theirs.defaults,
+        theirs.only_named,
+    ):
         cure = (
             "give both the same parameter names and the same defaults: a call uses those of the "
             "class that it knows, whichever method then runs"
@@ -522,4 +526,6 @@ def _describe(signature: Signature) -> str:
         + (f" = {signature.defaults[name]!r}" if name in signature.defaults else "")
         for name, type in zip(signature.names, signature.types, strict=True)
     ]
+    if signature.only_named:
+        parameters.insert(signature.most_by_position, "*")
     return f"({', '.join(parameters)}) -> {signature.result!r}"

@@ -43,13 +43,12 @@ def resolve_signature(
         if not parameters:
             raise ClassError(f"{where} has no self", "write self as the first parameter")
         parameters = parameters[1:]
-    names, types, defaults = [], [], {}
+    names, types, defaults, only_named = [], [], {}, 0
     for parameter in parameters:
-        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.POSITIONAL_ONLY):
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise ClassError(
                 f"{where}: parameter {parameter} is not a plain parameter",
-                "name each parameter and give it a type; *args, **kwargs and keyword-only "
-                "parameters have no compiled form",
+                "name each parameter and give it a type; *args and **kwargs have no compiled form",
             )
         if parameter.annotation is inspect.Parameter.empty:
             raise ClassError(
@@ -64,6 +63,7 @@ def resolve_signature(
             )
         names.append(parameter.name)
         types.append(type)
+        only_named += parameter.kind is parameter.KEYWORD_ONLY
         if parameter.default is not inspect.Parameter.empty:
             defaults[parameter.name] = parameter.default
     returns = lazy_annotations.of(function).get("return")
@@ -72,4 +72,4 @@ def resolve_signature(
     refuse_list(result, f"{where}, result")
     if isinstance(result, InlineType):
         raise ClassError(f"{where} cannot return {result!r}", "return its elements one by one")
-    return Signature(tuple(names), tuple(types), result, defaults)
+    return Signature(tuple(names), tuple(types), result, defaults, only_named)

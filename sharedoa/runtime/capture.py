@@ -158,7 +158,8 @@ class Capture(Recorder):
             for value, type in zip(given, types, strict=True)
         ):
             # An array with an element for each object has as many as there are now.
-            self.record_call(lambda: call(objects, method.name, given))
+            named = dict(zip(method.signature.names, given, strict=True))
+            self.record_call(lambda: call(objects, method.name, (), named))
         else:
             where = f"kernel {method.owner.name}.{method.name}, argument "
             given = kept(method.signature, given, where)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, Protocol, overload
 
 import numpy as np
@@ -201,11 +201,13 @@ def general(kernel: Kernel[P]) -> Kernel[P]:
     return kernel
 
 
-def _vectorised_call(objects: Any, name: str, arguments: tuple[Any, ...]) -> Any:
+def _vectorised_call(
+    objects: Any, name: str, arguments: tuple[Any, ...], named: Mapping[str, Any]
+) -> Any:
     from .vectorised import call
 
     hooks.vectorised_call = call
-    return call(objects, name, arguments)
+    return call(objects, name, arguments, named)
 
 
 hooks.vectorised_call = _vectorised_call

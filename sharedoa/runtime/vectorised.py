@@ -7,7 +7,7 @@ a new array. For ``oa.all`` calls are direct, and ``stretches`` says which launc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from threading import get_ident
 from typing import Any
@@ -60,7 +60,12 @@ from .stretches import (
 from .vectorised_code import CallForm, as_now, call_arguments, call_program
 
 
-def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...]) -> Any:
+def call(
+    objects: ObjectArray | Population,
+    name: str,
+    arguments: tuple[Any, ...],
+    named: Mapping[str, Any],
+) -> Any:
     """Call method ``name`` on every object; the results as an ``oa.Array``, None if it has none.
 
     Raises ArgumentError for wrong arguments, arrays that are not as long as the receivers, or
@@ -68,7 +73,7 @@ def call(objects: ObjectArray | Population, name: str, arguments: tuple[Any, ...
     """
     method = objects._cls.find_method(name)
     assert method is not None
-    given = _in_shared_memory(objects._heap, method, _by_position(method, arguments))
+    given = _in_shared_memory(objects._heap, method, _by_position(method, arguments, named))
     return call_method(objects, method, given)
 
 
@@ -408,21 +413,29 @@ def _program(
 geometry_of = lru_cache(maxsize=1024)(partial(parse_geometry, axes=1))
 
 
-def _by_position(method: Method, arguments: tuple[Any, ...]) -> list[Any]:
+def _by_position(method: Method, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
     signature = method.signature
-    if len(arguments) == len(signature.names):
+    if len(arguments) == len(signature.names) and not (named or signature.only_named):
         return [*arguments]
-    missing = signature.names[len(arguments) :]
-    if len(arguments) > len(signature.names) or any(n not in signature.defaults for n in missing):
-        expected = ", ".join(
-            f"{n}: {t!r}" for n, t in zip(signature.names, signature.types, strict=True)
-        )
+    what, missing = f"{method.owner.name}.{method.name}", signature.names[len(arguments) :]
+    given = {**signature.defaults, **named}
+    expected = ", ".join(
+        f"{n}: {t!r}" for n, t in zip(signature.names, signature.types, strict=True)
+    )
+    cure = f"it takes ({expected}), each as one value or as an array with one an object"
+    for name in named:
+        if name not in signature.names:
+            raise ArgumentError(f"{what} has no parameter {name}", cure)
+        if name not in missing:
+            raise ArgumentError(f"{what} is given {name} twice", "pass it once")
+    if len(arguments) > (most := signature.most_by_position):
+        by_position = " by position" if signature.only_named else ""
         raise ArgumentError(
-            f"{method.owner.name}.{method.name} takes {len(signature.names)} arguments, not "
-            f"{len(arguments)}",
-            f"it takes ({expected}), each as one value or as an array with one an object",
+            f"{what} takes {most} arguments{by_position}, not {len(arguments)}", cure
         )
-    return [*arguments, *(signature.defaults[name] for name in missing)]
+    if lacking := [name for name in missing if name not in given]:
+        raise ArgumentError(f"{what} lacks {', '.join(lacking)}", cure)
+    return [*arguments, *(given[name] for name in missing)]
 
 
 def _in_shared_memory(heap: Heap, method: Method, given: list[Any]) -> list[Any]:

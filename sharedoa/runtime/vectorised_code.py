@@ -166,7 +166,9 @@ def _in_cpython(methods: tuple[tuple[ClassType, Method], ...], form: CallForm) -
             executing.function = found.function
             result = getattr(receiver, method.name)
             if found.kind != "property":
-                result = result(*pieces)
+                most = found.signature.most_by_position
+                named = zip(found.signature.names[most:], pieces[most:], strict=True)
+                result = result(*pieces[:most], **dict(named))
             if len(values) > len(elementwise):
                 values[-1][i] = result
 

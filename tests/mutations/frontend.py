@@ -254,6 +254,27 @@ MUTATIONS = (
         ("tests/frontend/test_dependencies.py::test_a_type_test_notices_a_subclass",),
     ),
     Mutation(
+        "by position what is given by name only", "sharedoa/frontend/calls.py",
+        "if len(node.args) > (most := signature.most_by_position):",
+        "if len(node.args) > (most := len(signature.names)):",
+        "kernels take what CPython refuses",
+        ("tests/runtime/test_named_arguments.py::test_refused_in_kernels",),
+    ),
+    Mutation(
+        "overriding methods that take arguments otherwise", "sharedoa/model/object.py",
+        "(mine.names, mine.defaults, mine.only_named) != (",
+        "(mine.names, mine.defaults, theirs.only_named) != (",
+        "kernels pass by name what CPython may pass by position",
+        ("tests/runtime/test_named_arguments.py::test_overriding_methods_take_them_alike",),
+    ),
+    Mutation(
+        "by position for many what is given by name only", "sharedoa/runtime/vectorised.py",
+        "if len(arguments) > (most := signature.most_by_position):",
+        "if len(arguments) > (most := len(signature.names)):",
+        "calls of many objects take what CPython refuses",
+        ("tests/runtime/test_named_arguments.py::test_refused_for_many",),
+    ),
+    Mutation(
         "equal constants of another type", _DEPENDENCIES,
         "        return type(now) is type(self.value) and isinstance(now, plain) and repr(now)",
         "        return isinstance(now, plain) and str(now == self.value and self.text)",

@@ -114,7 +114,7 @@ def test_nothing_to_call(heap):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ((), "takes 2 arguments, not 0"),
+        ((), "lacks gravity"),
         ((1, 2, 3), "takes 2 arguments, not 3"),
         (("x",), "gravity takes f32"),
     ],

@@ -1,0 +1,130 @@
+"""Arguments by name, and parameters that take no others, in kernels and in calls for many."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sharedoa as oa
+from sharedoa import f32, i32
+from tests.codegen.interpreted import InterpretedGpu
+from tests.source_files import load_module
+
+
+class Tool(oa.Object):
+    size: i32
+    name: i32
+
+    def __init__(self, size: i32, *, name: i32 = 7) -> None:
+        self.size, self.name = size, name
+
+    def use(self, n: i32, *, twice: bool = False, offset: i32) -> i32:
+        return self.size * n * (2 if twice else 1) + offset
+
+    def add(self, name: i32, more: i32 = 1) -> i32:
+        self.size += name
+        return 10 * self.size + more
+
+    def grow(self, name: i32, *, more: i32 = 1) -> None:
+        self.size += name * more
+
+
+class Saw(Tool):
+    def use(self, n: i32, *, twice: bool = False, offset: i32) -> i32:
+        return super().use(n, offset=offset, twice=not twice) + 1000
+
+
+@oa.func
+def scaled(x: f32, *, by: f32 = 2.0) -> f32:
+    return x * by
+
+
+@oa.value
+class Span:
+    first: i32
+    last: i32
+
+    def at(self, k: i32, *, back: bool = False) -> i32:
+        return self.last - k if back else self.first + k
+
+
+@oa.kernel
+def kernel(tools: oa.Array[Tool], found: oa.Array[i32], numbers: oa.Array[f32]) -> None:
+    i = oa.grid(1)
+    span = Span(3, 50)
+    found[i] = tools[i].use(i, offset=span.at(2, back=True), twice=i % 3 == 0) + span.at(1)
+    numbers[i] = scaled(f32(i)) + scaled(f32(i), by=0.5)
+
+
+def _run(backend: object) -> list[object]:
+    with oa.Heap(backend=backend):
+        tools = [Saw(k, name=k) if k % 2 else Tool(k) for k in range(9)]
+        found, numbers = oa.zeros(9, i32), oa.zeros(9, f32)
+        kernel[9](oa.array(Tool, tools), found, numbers)
+        every = oa.all(Tool)
+        results = [every.use(2, offset=1), every.use(3, twice=True, offset=np.arange(9))]
+        results += [every.add(name=4), every.add(1, more=5), every.add(more=2, name=1)]
+        nine = oa.array(i32, range(9))
+        with oa.capture() as step:
+            every.grow(more=3, name=2)
+            every.grow(name=nine)
+        step.run(2)
+        each = [found, numbers, *results]
+        return [*(x.numpy().tolist() for x in each), [(t.size, t.name) for t in tools]]
+
+
+def test_the_same_everywhere() -> None:
+    expected = _run("python")
+    assert expected[0][3] == 1000 + 3 * 3 + 48 + 4  # of a saw, which turns ``twice`` round
+    for backend in "cpu", InterpretedGpu():
+        assert _run(backend) == expected
+
+
+@pytest.mark.parametrize("backend", ["python", "cpu"])
+@pytest.mark.parametrize(
+    ("method", "arguments", "named", "complaint"),
+    [
+        ("use", (1, True), {"offset": 1}, "takes 1 arguments by position, not 2"),
+        ("use", (1,), {}, "lacks offset"),
+        ("use", (1,), {"offset": 1, "n": 2}, "is given n twice"),
+        ("use", (1,), {"offset": 1, "times": 2}, "has no parameter times"),
+        ("add", (1, 2, 3), {}, "takes 2 arguments, not 3"),
+    ],
+)
+def test_refused_for_many(
+    backend: str, method: str, arguments: tuple[int, ...], named: dict[str, int], complaint: str
+) -> None:
+    with oa.Heap(backend=backend):
+        tools = [Tool(1), Saw(2)]
+        with pytest.raises(oa.ArgumentError, match=complaint):
+            getattr(oa.all(Tool), method)(*arguments, **named)
+        assert [tool.size for tool in tools] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("call", "complaint"),
+    [
+        ("tool.use(1, True, offset=2)", "takes 1 arguments by position, not 2"),
+        ("tool.use(1)", "lacks offset"),
+        ("scaled(1.0, 2.0)", "takes 1 arguments by position, not 2"),
+        ("Tool(1, 2)", "takes 1 arguments by position, not 2"),
+    ],
+)
+def test_refused_in_kernels(call: str, complaint: str, tmp_path: Path) -> None:
+    text = f"@oa.kernel\ndef kernel(tool: Tool) -> None:\n    {call}\n"
+    module = load_module(tmp_path, text, Tool=Tool, scaled=scaled)
+    with oa.Heap(backend="cpu"), pytest.raises(oa.CompileError, match=complaint):
+        module.kernel[1](Tool(3))
+
+
+def test_overriding_methods_take_them_alike() -> None:
+    with pytest.raises(oa.ClassError, match=r"n: i32, \*, twice: .* with another"):
+
+        class _Plane(Tool):
+            def use(self, n: i32, twice: bool = False, *, offset: i32) -> i32:
+                return n
+
+        with oa.Heap(backend="cpu"):
+            _Plane(1)
