@@ -12,6 +12,7 @@ its number lies further apart then, so only kernels that do little else are in q
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import gcd
 
 from .core import Function, Operation, Program, Value, operations_in
 from .operations import Effects, kind_of
@@ -35,6 +36,12 @@ def may_regroup(program: Program) -> bool:
         return False
     loads = sum(operation.kind == "load" for operation in operations_in(program))
     return loads <= _MOST_LOADS and _writes_only(program, kernel, frozenset(), {})
+
+
+def threads_apart(turns: int, block: int, lanes: int) -> int:
+    """How far apart in number those are that stand side by side in a warp of so many ``lanes``,
+    where kernels are regrouped, as many warps of a ``block`` as there are threads in between."""
+    return gcd(turns & -turns, block // lanes) if block % lanes == 0 else 1
 
 
 def _below(operation: Operation) -> Iterator[Operation]:

@@ -27,6 +27,7 @@ from ..model.clusters import Groups
 from ..sampling import Choice, Costs, NotCounted, SampledCosts, sample
 from . import background, compared_clusters, planned_clusters, remembered_looks
 from .compared_clusters import count
+from .populations import threads_apart_in
 from .remembered_looks import Circumstances, Compared, Look
 
 if TYPE_CHECKING:
@@ -300,7 +301,8 @@ def _sample(
     """See what a launch touches; False if that is nothing, for the first time."""
     begun = perf_counter()
     heap.before_launch()
-    touches = sample(program.uses().program, heap, geometry.threads, arguments)
+    apart = threads_apart_in(program, heap, geometry, arguments)
+    touches = sample(program.uses().program, heap, geometry.threads, arguments, apart)
     if not touches.of_class and not known.was_idle:
         known.was_idle = True
         return False

@@ -231,13 +231,13 @@ class Program:
 
     def prepared(self, heap: Heap, unit: Unit, geometry: Geometry, slots: Slots) -> KernelLaunch:
         """What a launch of ``geometry`` with the arguments in ``slots`` is to the backend."""
-        block = self._block(heap.backend, geometry)
+        block = self.block(heap.backend, geometry)
         return KernelLaunch(
             unit.handle, geometry.threads, block, slots, self.plan.leaf_count,
             in_order=self.source.in_order, at_once=unit.compilation.outline.at_once,
         )  # fmt: skip
 
-    def _block(self, backend: Backend, geometry: Geometry) -> Pair:
+    def block(self, backend: Backend, geometry: Geometry) -> Pair:
         """The block that a launch asks for, else what the backend thinks best."""
         if geometry.is_usual and not self.source.uses_barrier:
             return backend.usual_block(geometry.threads, geometry.block)
@@ -278,7 +278,7 @@ class Program:
         scalars = number_slots(uses, first)
         constants: Constants = ()
         if fixed_but is not None and not self.source.is_general:
-            block = self._block(heap.backend, geometry) if heap.backend.target.is_device else None
+            block = self.block(heap.backend, geometry) if heap.backend.target.is_device else None
             words = words_of(slots, [each for each in scalars if each[0] not in fixed_but])
             constants = self.specialisation.fixed(words, block)
         is_compared = is_watched and self.may_specialise(heap, debug)

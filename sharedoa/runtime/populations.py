@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,11 +15,15 @@ from ..heap.living import births_of, settle
 from ..ir.birth_turns import turns_of
 from ..ir.births import Births
 from ..ir.job import Uses
+from ..ir.regrouping import may_regroup, threads_apart
 from ..model.classes import ClassType
 from ..model.scalars import ScalarType
 from ..uninterrupted import interruptible
 from .geometry import Geometry
 from .known_ranges import note_births
+
+if TYPE_CHECKING:
+    from .launch import Program
 
 _MOST_KEPT = 256
 """Launches of a program of which it is known who makes objects in turn."""
@@ -53,6 +57,20 @@ def turns_in(uses: Uses, geometry: Geometry, arguments: Sequence[Any]) -> AllTur
         launches.clear()
     launches[key(found.used, found.counts)] = found.turns
     return found.turns
+
+
+def threads_apart_in(
+    program: Program, heap: Heap, geometry: Geometry, arguments: Sequence[Any]
+) -> int:
+    """How far apart in number the threads of a warp are in a launch, as far as the program tells
+    before any pass (``ir.regrouping``)."""
+    uses, target = program.uses(), heap.backend.target
+    in_warps = heap.mode.shares_loops and target.warp is not None and not heap.debug
+    if not (in_warps and uses.births.made and may_regroup(uses.program)):
+        return 1
+    turns = turns_in(uses, geometry, arguments).values()
+    period = max([each.period for each in turns], default=1)
+    return threads_apart(period, program.block(heap.backend, geometry)[0], target.lanes)
 
 
 def changing(

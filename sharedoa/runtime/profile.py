@@ -36,6 +36,7 @@ from .capture import Capture, count_of
 from .geometry import Geometry
 from .launch import Program
 from .pipeline import Compilation
+from .populations import threads_apart_in
 
 if TYPE_CHECKING:
     from .machine_rates import Rates
@@ -296,7 +297,8 @@ def _look(
     piece = _SECTOR if heap.backend.target.is_device else _LINE
     with heap.lock:
         heap.before_launch()
-        found = traffic(program.uses().program, heap, geometry.threads, arguments, piece)
+        apart = threads_apart_in(program, heap, geometry, arguments)
+        found = traffic(program.uses().program, heap, geometry.threads, arguments, piece, apart)
     profile.looked_at[program] = threads, found
     profile.backend = heap.backend.label
 

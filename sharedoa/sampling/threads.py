@@ -45,12 +45,13 @@ class Enough(Exception):
 
 
 def sample(
-    program: Program, heap: Heap, size: tuple[int, int], arguments: Sequence[Any]
+    program: Program, heap: Heap, size: tuple[int, int], arguments: Sequence[Any], apart: int = 1
 ) -> Touches:
     """What a few warps touch of a launch of ``size`` threads along both axes with ``arguments``, in
-    the heap as it is now, whose lock the caller holds; ``program``: as before any pass. Raises
-    DeviceError if an earlier launch failed."""
-    threads = Threads(program, heap, size)
+    the heap as it is now, whose lock the caller holds; ``program``: as before any pass; ``apart``:
+    how far apart in number the threads of a warp are (``ir.regrouping``). Raises DeviceError if an
+    earlier launch failed."""
+    threads = Threads(program, heap, size, apart)
     parameters = zip(program.kernel.parameters, arguments, strict=True)
     with np.errstate(all="ignore"):
         return threads.run([given_value(each.type, value) for each, value in parameters])
@@ -79,10 +80,10 @@ class Threads:
     those of all threads; lanes beyond the end of a row of threads run nothing. ``symbols``: of the
     program's functions."""
 
-    def __init__(self, program: Program, heap: Heap, size: tuple[int, int]) -> None:
+    def __init__(self, program: Program, heap: Heap, size: tuple[int, int], apart: int = 1) -> None:
         self.size = size
         self.memory = HeapMemory(heap)
-        self.index, self._weights = _spread(size)
+        self.index, self._weights = _spread(size, apart)
         self.symbols = [*program.functions]
         self.callees = cache(self._callees)
         self._program = program
@@ -177,10 +178,10 @@ def _accesses(operation: Operation) -> Sequence[bool]:
     return [*reads, True] if kind.changes else reads
 
 
-def _spread(size: tuple[int, int]) -> tuple[tuple[Numbers, Numbers], Weights]:
+def _spread(size: tuple[int, int], apart: int = 1) -> tuple[tuple[Numbers, Numbers], Weights]:
     """Threads of some warps, or all that there are, along both axes, and how many of the launch
-    each stands for. A warp lies along the first axis."""
-    a_row = -(-size[0] // WARP)
+    each stands for. A warp lies along the first axis, every ``apart``-th thread there."""
+    a_row = -(-size[0] // (WARP * apart)) * apart
     every = a_row * size[1]
     even = ((2 * number + 1) * every // (2 * WARPS) for number in range(WARPS))
     growing = (number**2 for number in range(WARPS))
@@ -188,6 +189,7 @@ def _spread(size: tuple[int, int]) -> tuple[tuple[Numbers, Numbers], Weights]:
     chosen = np.array(sorted(each for each in {*even, *growing} if each < every), np.int64)
     bounds = np.concatenate([[0], (chosen[1:] + chosen[:-1] + 1) // 2, [every]])
     y, first = np.divmod(chosen, a_row)
-    x = (first[:, None] * WARP + np.arange(WARP)).reshape(-1)
+    piece, within = np.divmod(first, apart)
+    x = (((piece * WARP)[:, None] + np.arange(WARP)) * apart + within[:, None]).reshape(-1)
     weights = np.repeat(np.diff(bounds).astype(np.float64), WARP)
     return (x, np.repeat(y, WARP)), np.where(x < size[0], weights, 0.0)

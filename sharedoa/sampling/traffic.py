@@ -39,18 +39,25 @@ class Traffic(NamedTuple):
 
 
 def traffic(
-    program: Program, heap: Heap, size: tuple[int, int], arguments: Sequence[Any], piece: int
+    program: Program,
+    heap: Heap,
+    size: tuple[int, int],
+    arguments: Sequence[Any],
+    piece: int,
+    apart: int = 1,
 ) -> Traffic:
     """As ``sample``, which says what is asked of the caller."""
-    threads = _Counting(program, heap, size, piece)
+    threads = _Counting(program, heap, size, piece, apart)
     parameters = zip(program.kernel.parameters, arguments, strict=True)
     with np.errstate(all="ignore"):
         return threads.counted([given_value(each.type, value) for each, value in parameters])
 
 
 class _Counting(Threads):
-    def __init__(self, program: Program, heap: Heap, size: tuple[int, int], piece: int) -> None:
-        super().__init__(program, heap, size)
+    def __init__(
+        self, program: Program, heap: Heap, size: tuple[int, int], piece: int, apart: int
+    ) -> None:
+        super().__init__(program, heap, size, apart)
         self._left, self._piece = _MOST_OPERATIONS, np.uint64(piece)
         self._accesses = cache(_accesses)
         self._costs = cache(_costs)

@@ -6,6 +6,9 @@ _TURNS = "sharedoa/ir/birth_turns.py"
 _CASES = ("tests/ir/test_birth_turns.py",)
 _RANDOM = ("tests/differential/test_birth_turns.py::test_places_of_random_kernels",)
 _REGROUPED = ("tests/targets/test_regrouped_threads.py",)
+_ESTIMATES = (
+    "tests/targets/test_regrouped_threads.py::test_estimates_know_who_stands_side_by_side",
+)
 _WHO = ("tests/ir/test_regrouping.py",)
 _ROOM = ("tests/runtime/test_population_room.py::test_who_takes_turns_has_no_more_room_than_that",)
 
@@ -225,5 +228,29 @@ MUTATIONS = (
         "        looked[key] = True\n",
         "neighbours read what lies far apart, again and again",
         _WHO,
+    ),
+    Mutation(
+        "a profile knows threads in their order alone",
+        "sharedoa/runtime/profile.py",
+        "arguments, piece, apart)",
+        "arguments, piece)",
+        "a regrouped kernel is said to read a part of what it does",
+        _ESTIMATES,
+    ),
+    Mutation(
+        "clusters are chosen for threads in their order",
+        "sharedoa/runtime/clustering.py",
+        "geometry.threads, arguments, apart)",
+        "geometry.threads, arguments, 1)",
+        "what regrouped kernels touch is said to be what other threads of a warp do",
+        _ESTIMATES,
+    ),
+    Mutation(
+        "kernels are regrouped in modes that are compared",
+        "sharedoa/runtime/populations.py",
+        "in_warps = heap.mode.shares_loops and target.warp is not None and not heap.debug",
+        "in_warps = target.warp is not None",
+        "a kernel whose threads stand in their order is said to read more than it does",
+        _ESTIMATES,
     ),
 )

@@ -20,6 +20,21 @@ from sharedoa.sampling.threads import _spread
 from .touching import sampled, touched
 
 
+@pytest.mark.parametrize("apart", [2, 8, 32])
+@pytest.mark.parametrize("width", [1, 64, 300, 1024])
+def test_threads_of_a_warp_that_are_apart(width: int, apart: int) -> None:
+    (x, _), weights = _spread((width, 3), apart)
+    assert (np.diff(x.reshape(-1, WARP)) == apart).all()
+    alike = weights.reshape(-1, WARP).max(axis=1)
+    whole = width % (WARP * apart) == 0
+    assert not whole or alike.sum() * WARP == width * 3
+    assert ((x < width) == (weights > 0)).all()
+    (every, _), _ = _spread((width, 1), apart)
+    assert len({*every.tolist()}) == len(every)
+    if len(every) <= threads.WARPS * WARP:
+        assert {*range(width)} <= {*every.tolist()}
+
+
 @given(st.integers(1, 5000), st.integers(1, 400))
 def test_sampled_warps_stand_for_all(width: int, height: int) -> None:
     (x, y), weights = _spread((width, height))

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ctypes
 from importlib import import_module
-from math import gcd
 from typing import Any
 
 import pytest
@@ -13,6 +12,11 @@ from llvmlite import ir
 
 import sharedoa as oa
 from sharedoa import i32
+from sharedoa.ir.regrouping import threads_apart
+from sharedoa.runtime import clustering
+from sharedoa.runtime.geometry import parse_geometry
+from sharedoa.runtime.profile import _look, profiling
+from sharedoa.sampling.grouping import Touches
 from sharedoa.targets.nvptx import NvptxTarget
 
 from ..codegen.interpreted import InterpretedGpu
@@ -48,7 +52,7 @@ def index() -> Any:
 def test_blocks_are_whole_pieces(index: Any, size: int, turns: int) -> None:
     found = [index(5, size, thread, turns) - 5 * size for thread in range(size)]
     assert sorted(found) == [*range(size)]
-    warps = gcd(turns & -turns, size // _WARP) if size % _WARP == 0 else 1
+    warps = threads_apart(turns, size, _WARP)
     piece = _WARP * warps
     for thread, place in enumerate(found):
         first, inside = thread - thread % piece, thread % piece
@@ -104,6 +108,44 @@ def test_as_they_were_written(monkeypatch: pytest.MonkeyPatch, options: dict[str
         patched.setattr(lower, "may_regroup", lambda program: emitted.append(program))
         written(monkeypatch, **options)
     assert not emitted
+
+
+@oa.kernel
+def make_of(numbers: oa.Array[i32]) -> None:
+    i = oa.grid(1)
+    number = numbers[i]
+    if i % 4 == 0:
+        oa.new(Made, id=number)
+    else:
+        oa.new(Other, id=number)
+
+
+@pytest.mark.parametrize(
+    ("options", "block", "apart"),
+    [({}, 256, 4), ({}, 64, 2), ({}, 48, 1), ({"debug": True}, 256, 1), ({"mode": "coal"}, 256, 1)],
+    ids=str,
+)
+def test_estimates_know_who_stands_side_by_side(
+    options: dict[str, Any], block: int, apart: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of a profile, and of what fields should lie together."""
+    program, geometry = make_of.program, parse_geometry((512, block), 1)
+    seen: list[int] = []
+
+    def sampled(*given: Any) -> Touches:
+        seen.append(given[4])
+        return Touches()
+
+    with oa.Heap(backend=InterpretedGpu(), **options) as heap:
+        arguments = (oa.zeros(512, i32),)
+        monkeypatch.setattr(clustering, "sample", sampled)
+        clustering._sample(
+            heap, clustering.Launched(clustering._Looks()), program, geometry, arguments
+        )
+        assert seen == [apart]
+        with profiling() as profile:
+            _look(profile, program, heap, geometry, arguments)
+    assert profile.looked_at[program][1].bytes == 4 * apart
 
 
 @oa.kernel
