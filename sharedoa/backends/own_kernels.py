@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from llvmlite import ir
 
 from dispatch.dataclass import dataclass
 
+from ..forks import renew_in_child
 from ..targets.base import I64, VOID, Target
 from ..uninterrupted import uninterrupted
 from . import native_code
@@ -83,20 +85,30 @@ class OwnKernels:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._loaded: dict[str, tuple[Any, Slots]] = {}
+        #: Of who compiles: another thread that needs the same waits.
+        self._lock = renew_in_child(threading.Lock())
         #: What starts so many threads of a kernel, with what its slots hold.
         self._starts: dict[tuple[str, int], Callable[[], None]] = {}
 
+    def is_loaded(self, kernel: OwnKernel) -> bool:
+        return kernel.symbol in self._loaded
+
     def load(self, kernel: OwnKernel) -> tuple[Any, Slots]:
         """The kernel made ready, and the slots that its launches share."""
-        if kernel.symbol not in self._loaded:
-            target = self._backend.target
-            # An exception between two steps of llvmlite would leave LLVM's objects with two owners.
-            with uninterrupted:
-                write = partial(kernel.ir_text, target)
-                stages = native_code.keep_own(target, kernel.symbol, write)
-            handle = self._backend.load(kernel.symbol, stages, False, False)
-            self._loaded[kernel.symbol] = handle, (ctypes.c_uint64 * kernel.leaves)()
+        if not self.is_loaded(kernel):
+            with self._lock:
+                if not self.is_loaded(kernel):
+                    self._loaded[kernel.symbol] = self._made(kernel)
         return self._loaded[kernel.symbol]
+
+    def _made(self, kernel: OwnKernel) -> tuple[Any, Slots]:
+        target = self._backend.target
+        # An exception between two steps of llvmlite would leave LLVM's objects with two owners.
+        with uninterrupted:
+            write = partial(kernel.ir_text, target)
+            stages = native_code.keep_own(target, kernel.symbol, write)
+        handle = self._backend.load(kernel.symbol, stages, False, False)
+        return handle, (ctypes.c_uint64 * kernel.leaves)()
 
     def launch(self, kernel: OwnKernel, threads: int, leaves: Sequence[int]) -> None:
         """Run ``threads`` threads; returns at once where the backend can."""

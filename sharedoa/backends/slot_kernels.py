@@ -214,6 +214,13 @@ class SlotKernels:
         """See ``heap.slot_lists.SlotLists``."""
         return self._open_staging(pieces, piece_bytes)
 
+    def make_ready(self) -> None:
+        """See ``heap.slot_lists.SlotLists``."""
+        for kernel in self._regions.list.values():
+            if not self._kernels.is_loaded(kernel):
+                self._kernels.load(kernel)
+                return
+
     def recorder(self) -> tuple[SlotLists, list[Any]]:
         """See ``heap.slot_lists.SlotLists``."""
         found = _RecordedSlots(self)

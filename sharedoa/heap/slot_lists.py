@@ -212,6 +212,11 @@ class SlotLists(Protocol):
         """Memory that ``copy`` can write to and the host read while launches go on."""
         ...
 
+    def make_ready(self) -> None:
+        """Make code for more regions at a time than were listed yet, if there is any: who needs it
+        waits for a compiler else. Any thread may."""
+        ...
+
     def recorder(self) -> tuple[SlotLists, list[Any]]:
         """What launches nothing, and the list that it appends its launches to, each with arguments
         of its own (``backends.base.KernelLaunch``). It cannot ``read``."""

@@ -44,7 +44,7 @@ from ..model.classes import ClassType
 from ..model.scalars import i32
 from ..model.world import World
 from ..uninterrupted import interruptible
-from . import clustering
+from . import background, clustering
 from .known_ranges import note_births
 from .launch import Program
 from .launch_sequence import LaunchSequence, RecordedLaunch
@@ -218,7 +218,7 @@ class PopulationSequence(LaunchSequence):
         return World.epoch, _places(placement), placement.moves, versions
 
     def _make_plan(self) -> None:
-        heap = self.heap
+        heap, is_first = self.heap, self._plan is None
         memory = births_by_class(heap)
         versions = _changing.setdefault(heap, {})
         # Objects that come and go elsewhere will do so again, those that moved may not.
@@ -248,6 +248,9 @@ class PopulationSequence(LaunchSequence):
             for cls in plan.changing:
                 versions.setdefault(cls, placement.class_version(cls))
         _note_varying(self._launches)  # without the lock, as it asks what programs use
+        if is_first and background.is_on():  # the next plan may list more regions together
+            lists = heap.backend.slot_lists
+            background.submit(lambda task: lists.make_ready(), background.Urgency.NEEDED)
 
     def _make_room(self, plan: Plan, counts: Counts) -> Most:
         """How many objects of each class there may be, with room for those that any run makes."""

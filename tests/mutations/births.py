@@ -571,4 +571,10 @@ MUTATIONS = (
         "a proxy of what a captured run has ended is that of what the host made there",
         _PROXIES,
     ),
+    Mutation(
+        "code that lists more regions is made when the next plan needs it", _SEQUENCE,
+        "if is_first and background.is_on():", "if False:",
+        "a step of a first run waits 0.3 s for a compiler as its populations have grown",
+        ("tests/runtime/test_population_sequence.py::test_code_for_more_regions_is_made_beside",),
+    ),
 )  # fmt: skip

@@ -18,9 +18,10 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import i32, i64
+from sharedoa.backends.slot_kernels import SlotKernels
 from sharedoa.backends.staging import HostStaging
 from sharedoa.errors import HeapError
-from sharedoa.runtime import clustering
+from sharedoa.runtime import background, clustering
 from sharedoa.runtime.launch_sequence import RecordedLaunch
 from sharedoa.runtime.population_sequence import PopulationSequence
 
@@ -30,6 +31,7 @@ from .evolution import (
     Animal,
     Being,
     Both,
+    EagerDevice,
     Plant,
     end_old,
     evolving,
@@ -457,3 +459,27 @@ def test_a_heap_goes_with_its_step() -> None:
     del heap, world, step
     gc.collect()
     assert found[0]() is None
+
+
+class Twin(oa.Object):
+    number: i64
+
+    def part(self) -> None:
+        if self.number > 0:
+            self.number -= 1
+            Twin(number=0)
+
+
+def test_code_for_more_regions_is_made_beside() -> None:
+    """The next plan lists new regions with the others: its run does not wait for a compiler."""
+    with oa.Heap(backend=EagerDevice(), capacity="64MiB", initial_region=32) as heap:
+        twins = heap.new(Twin, 40, number=1)
+        with oa.capture() as step:
+            oa.all(Twin).part()
+        lists = heap.backend.slot_lists
+        assert isinstance(lists, SlotKernels)
+        step.run()
+        assert background.wait()
+        kernels = lists._regions.list
+        assert [size for size in kernels if lists._kernels.is_loaded(kernels[size])][:2] == [1, 2]
+        assert len(twins) == 40 and len(oa.all(Twin)) == 80
