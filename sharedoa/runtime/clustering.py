@@ -13,7 +13,8 @@ look (``remembered_looks``).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -48,12 +49,18 @@ and it has shown that it is no preparation for others."""
 PATIENCE = 4.0
 """How many times as long as all looks at the heap's programs took must have passed since the last
 one before any is looked at again: a look may take as long as hundreds of steps."""
+_TRIAL = 0.25
+"""How many seconds to try other clusters takes at least, which is to compile and to compare: as
+many times as long must pass before the first one, too, so that short runs are no slower for it."""
 _CONFIRMED = 4.0
 """How many times as long as others looks count that earlier runs took at what they had launched
 ``LAUNCHES`` times."""
 _WORTHWHILE = 0.85
 """Of what a class costs if all of its fields have rows, clusters must cost less than this part: not
 everything that takes time is memory, and addresses in clusters take instructions."""
+_ALIKE = 1.1
+"""Clusters that cost at most so many times as much as the best: threads do not tell which of both
+are quicker, so they are tried, too."""
 _LEAST_PART = 0.02
 """Of what all classes cost that clusters of one must spare."""
 _AT_FIRST, _LATER = 0.7, 0.9
@@ -67,6 +74,10 @@ class _Looks:
 
     seconds: float = 0.0
     not_before: float = 0.0
+    #: From when on other clusters may be tried, if ever any were wanted.
+    tries_from: float | None = None
+    #: When clusters are to be chosen by what is known, as some are wanted that could not be tried.
+    chooses_at: float = math.inf
     #: Whether clusters are being compared: objects are about to change anyway.
     are_held: bool = False
 
@@ -80,6 +91,24 @@ class _Looks:
     def are_too_many(self) -> bool:
         return self.are_held or perf_counter() < self.not_before
 
+    def may_try(self) -> bool:
+        """Whether other clusters, which are wanted, may be tried now."""
+        if self.tries_from is None:
+            self.tries_from = perf_counter() + PATIENCE * _TRIAL
+        may = self.tries_from <= perf_counter()
+        self.chooses_at = math.inf if may else self.tries_from
+        return may
+
+    def tried(self, begun: float) -> None:
+        """Others were tried, from then until now."""
+        now = perf_counter()
+        self.tries_from = now + PATIENCE * (_TRIAL + now - begun)
+
+    @property
+    def is_to_choose(self) -> bool:
+        is_put_off = self.chooses_at < math.inf and not self.are_held
+        return is_put_off and self.chooses_at <= perf_counter()
+
 
 @dataclass(eq=False)
 class Launched:
@@ -89,8 +118,8 @@ class Launched:
     and how many threads it had, whether those did nothing, as in a captured step that has not yet
     listed who lives; what each class cost it; whether it is looked at later than it should be, as
     there were too many ``looks``. And what it used when it was looked at, under which
-    circumstances, how long that took, whether an earlier run did it, and what is kept for later
-    ones: whether it had been launched ``LAUNCHES`` times, and how many groups of fields."""
+    circumstances, how long that took, whether an earlier run did it, and how many groups of fields
+    are kept for later ones."""
 
     looks: _Looks
     launches: int = 0
@@ -105,33 +134,29 @@ class Launched:
     seconds: float = 0.0
     is_recalled: bool = False
     may_recall: bool = True
-    kept: tuple[bool, int] = (False, -1)
-    #: How often it had been launched when clusters were chosen by it last.
-    chosen_at: int = 0
+    groups_kept: int = -1
+    #: How often it had been launched when what is known of it was seen, maybe in an earlier run.
+    seen_at: int = 0
     #: Whether it is to be looked at amid the next run of its step.
     waits: bool = False
 
     @property
     def left(self) -> int:
         """How many launches need not be looked at before one must be, as far as is known."""
-        if self.was_idle:
+        looks = self.looks
+        if self.was_idle or looks.is_to_choose:
             return 0
         left = LAUNCHES - 1 - self.launches
-        if left > 0:
-            return left
-        is_due = self.chosen_at < LAUNCHES and not self.looks.are_held
-        return 0 if is_due or not self.looks.are_too_many else 1
+        return left if left > 0 else 0 if self._waits_to_be_seen and not looks.are_too_many else 1
 
     @property
-    def is_proven(self) -> bool:
-        """Whether it has turned out to be no preparation for others since clusters were chosen by
-        what is known of it, so that less needs to be spared now."""
-        return self.chosen_at < LAUNCHES <= self.launches and not (self.is_new or self.waits)
+    def _waits_to_be_seen(self) -> bool:
+        return self.is_put_off or self.waits or self.looked_at < LAUNCHES
 
     @property
     def is_counted(self) -> bool:
         """Whether a launch after others is to be looked at."""
-        return self.is_new or self.is_put_off or self.waits or self.looked_at < LAUNCHES
+        return self.is_new or self._waits_to_be_seen or self.looks.chooses_at < math.inf
 
     @property
     def is_new(self) -> bool:
@@ -149,7 +174,7 @@ class Launched:
     def saw(self, costs: Mapping[ClassType, Costs], objects: int, threads: int) -> None:
         """What there was to see."""
         self.costs, self.objects, self.threads = costs, objects, threads
-        self.looked_at = self.launches
+        self.looked_at = self.seen_at = self.launches
         self.was_idle = self.is_put_off = self.is_recalled = self.waits = False
 
     def recalls(self, look: Look, objects: int, threads: int) -> None:
@@ -157,16 +182,9 @@ class Launched:
         on for long enough, longer where that run did."""
         self.launches = max(self.launches, look.launches)
         self.saw(look.costs, max(objects, look.objects), max(threads, look.threads))
-        self.looked_at = min(self.launches, LAUNCHES - 1)
-        self.is_recalled, self.seconds = True, look.seconds
-        is_confirmed = look.launches >= LAUNCHES
-        self.kept = is_confirmed, self.groups
-        self.looks.seconds += look.seconds * (_CONFIRMED if is_confirmed else 1.0)
-
-    @property
-    def groups(self) -> int:
-        """How many groups of fields were counted."""
-        return sum(len(each.known) for each in self.costs.values())
+        self.looked_at, self.seen_at = min(self.launches, LAUNCHES - 1), look.launches
+        self.is_recalled = True
+        self.looks.seconds += look.seconds * (_CONFIRMED if look.launches >= LAUNCHES else 1.0)
 
     def look(self) -> Look:
         """For later runs; without what was sampled, which is large."""
@@ -212,9 +230,12 @@ def consider(
     found: list[Launched | None] = [None] * len(asked)
     if not heap.layout.is_open or not any(asked):
         return found
+    compared = compared_clusters.of(heap)
     planned_clusters.take_over(heap)
     launched = _known.setdefault(heap, _OfHeap())
     launched.looks.are_held = compared_clusters.of(heap) is not None
+    if compared is not None and compared_clusters.of(heap) is not compared:
+        launched.looks.tried(compared.begun)
     _keep_compared(heap, launched)
     large = [n for n, each in enumerate(launches) if asked[n] and not is_small(each[1])]
     if not large:
@@ -228,9 +249,12 @@ def consider(
         looked_at |= dict.fromkeys(launched.seen, True)
         launched.seen.clear()
         seen = [known for known, has_work in looked_at.items() if has_work]
-        proven = [known for known in found if known is not None and known.is_proven]
-        if seen or proven:
-            _choose_by(heap, launched.programs, [*dict.fromkeys([*seen, *proven])])
+        by = [*seen]
+        if launched.looks.is_to_choose:
+            launched.looks.chooses_at = math.inf
+            by += [known for of in launched.programs.values() for known in of.values()]
+        if by:
+            _choose_by(heap, launched, [*dict.fromkeys(by)])
         if seen:
             launched.looks.took(begun)
         return [each if each is not None and each.is_counted else None for each in found]
@@ -312,7 +336,7 @@ def _sample(
             costs[cls] = SampledCosts(layout, cls, fields)
     objects = _most_objects(heap, program)
     known.saw(costs, objects, math.prod(geometry.threads))
-    known.seconds, known.kept = perf_counter() - begun, (False, -1)
+    known.seconds, known.groups_kept = perf_counter() - begun, -1
     return True
 
 
@@ -334,17 +358,15 @@ def look_amid(heap: Heap, program: Program, geometry: Geometry, arguments: Seque
     launched.looks.took(begun)
 
 
-def _choose_by(heap: Heap, programs: _Programs, seen: Sequence[Launched]) -> None:
+def _choose_by(heap: Heap, of_heap: _OfHeap, seen: Sequence[Launched]) -> None:
     """Rearrange objects by what was ``seen``, and keep that for later runs."""
     if compared_clusters.of(heap) is not None:
         for known in seen:
             known.is_put_off = True
         return
-    begun = perf_counter()
-    for known in seen:
-        known.chosen_at = known.launches
+    begun, programs = perf_counter(), of_heap.programs
     try:
-        _choose(heap, programs, seen)
+        _choose(heap, of_heap, seen)
     except NotCounted:  # other programs ran then: what this one's next launches touch is looked at
         for launched in programs.values():
             for known in launched.values():
@@ -356,28 +378,32 @@ def _choose_by(heap: Heap, programs: _Programs, seen: Sequence[Launched]) -> Non
     for launched in programs.values():
         for known in launched.values():
             # What other programs use is not asked: whoever launches them may wait for the heap.
-            if known.then is None or known.uses is None:
+            if known.is_recalled or known.then is None or known.uses is None:
                 continue
-            now = known.launches >= LAUNCHES, known.groups
-            if now > known.kept:
-                known.kept = now
+            groups = sum(len(each.known) for each in known.costs.values())
+            if groups > known.groups_kept:
+                known.groups_kept = groups
                 remembered_looks.remember(known.uses, known.then, known.look())
 
 
-def _choose(heap: Heap, programs: _Programs, seen: Sequence[Launched]) -> None:
+def _choose(heap: Heap, of_heap: _OfHeap, seen: Sequence[Launched]) -> None:
     """Rearrange objects whose fields had better lie otherwise, of classes that programs use which
     were looked at: in rows, or in clusters that cost less than a part of what there is now, or is
     planned. A program that has been launched once when one of these is looked at later was a
     preparation."""
-    clusters = planned_clusters.coming(heap)
+    clusters, programs, looks = planned_clusters.coming(heap), of_heap.programs, of_heap.looks
     every = [known for launched in programs.values() for known in launched.values()]
     choices = {
         cls: _choice(heap, cls, every, seen)
         for cls in {cls: None for k in every for cls in k.costs}
     }
+    # Whatever was seen now: an earlier run may have seen, and compared, others.
+    for cls in choices:
+        clusters = clusters.replace(cls, compared_clusters.quickest(heap, cls, clusters.of(cls)))
     costs = {cls: choice.cost(clusters.of(cls)) for cls, choice in choices.items()}
     spared = _LEAST_PART * sum(costs.values())
     spares: dict[ClassType, float] = {}
+    sure: list[ClassType] = []
     for cls in {cls: None for each in seen for cls in each.costs}:
         # What was seen may be of a program that is gone.
         if cls not in choices or costs[cls] < spared:
@@ -387,6 +413,9 @@ def _choose(heap: Heap, programs: _Programs, seen: Sequence[Launched]) -> None:
         groups = _quickest(heap, cls, choice, min(least, costs[cls] - spared))
         if groups is not None and groups != clusters.of(cls):
             spares[cls] = costs[cls] - choice.cost(groups)
+            seen_at = max(each.seen_at for each in seen if cls in each.costs)
+            if seen_at >= LAUNCHES and choice.cost(groups) < _AT_FIRST * costs[cls]:
+                sure.append(cls)
             clusters = clusters.replace(cls, groups)
     latest = max(each.launches for each in seen)
     over = [
@@ -394,13 +423,30 @@ def _choose(heap: Heap, programs: _Programs, seen: Sequence[Launched]) -> None:
         for program, launched in programs.items()
         if LAUNCHES * sum(known.launches for known in launched.values()) <= latest
     ]
+    first, is_wanted = max(spares, key=lambda cls: spares[cls], default=None), True
     if clusters == heap.layout.clusters and latest >= LAUNCHES and background.is_on():
-        # What objects got before there was any code was never compared.
-        for cls in compared_clusters.never_compared(heap):
-            planned_clusters.rearrange(heap, clusters.replace(cls, ()), cls, over, False)
-            return
-    first = max(spares, key=lambda cls: spares[cls], default=None)
-    planned_clusters.rearrange(heap, clusters, first, over)
+        for cls, groups in _not_compared(heap, choices):
+            clusters, first, is_wanted = clusters.replace(cls, groups), cls, False
+            break
+    planned_clusters.rearrange(heap, clusters, first, over, is_wanted, sure, looks.may_try)
+
+
+def _not_compared(
+    heap: Heap, choices: Mapping[ClassType, Choice]
+) -> Iterator[tuple[ClassType, Groups]]:
+    """Of classes that have clusters, which nobody may have compared as there was no code yet: what
+    nobody knows to be slower than these, rows, or what is about as good by what threads touch."""
+    for cls, now in heap.layout.clusters:
+        if not now:
+            continue
+        others: list[Groups] = [()]
+        if (choice := choices.get(cls)) is not None:
+            with suppress(NotCounted):
+                best = choice.ways([max(now, key=len)])[0]
+                others += [best] if choice.cost(best) <= _ALIKE * choice.cost(now) else []
+        for each in others:
+            if not compared_clusters.is_slower(heap, cls, each, now):
+                yield cls, each
 
 
 def _quickest(heap: Heap, cls: ClassType, choice: Choice, least: float) -> Groups | None:
@@ -409,10 +455,12 @@ def _quickest(heap: Heap, cls: ClassType, choice: Choice, least: float) -> Group
     what they were made of were, the largest cluster among the best is left out."""
     now = heap.layout.clusters.of(cls)
     best, *others = choice.ways()
+    # Asked also where nobody needs them yet: later runs know only what was counted.
+    alike = choice.ways([max(best, key=len)]) if best else []
     if choice.cost(best) > _WORTHWHILE * choice.cost(()):
         return None if compared_clusters.is_slower(heap, cls, (), now) else ()
     if best and compared_clusters.is_slower(heap, cls, best, now):
-        others += choice.ways([max(best, key=len)])
+        others += alike
     for groups in (best, *others):
         if choice.cost(groups) >= least:
             continue

@@ -3,17 +3,18 @@
 What sampled threads touch says how many pieces of memory clusters spare, not which of these are in
 caches anyway, nor what else a launch waits for. So once there is code for other clusters
 (``planned_clusters``), launches are timed: some with objects as they are, some with the others, and
-so on by turns, so that a population that changes meanwhile misleads nobody. Only launches of
-one kind are compared with each other, and nobody waits for them. Objects keep what took less time;
-which that was is known for as long as there are not many times as many of them, and kept for later
-runs (``remembered_looks``). Which clusters there are has no effect on results.
+again some as they were, so that a population that grows meanwhile misleads nobody. Turns are of few
+launches, as populations also turn. Only launches of one kind are compared with each other. Objects
+keep what took less time; which that was is known for as long as there are not many times as many of
+them, and kept for later runs (``remembered_looks``). Which clusters there are has no effect on
+results.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from statistics import median
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -33,12 +34,12 @@ if TYPE_CHECKING:
     from .unit import Unit
 
 Submit = Callable[[Layout], background.Task]
-_TURNS = 5
-"""As objects are, with the other clusters, as they were, with the others, and as they were."""
-_SAMPLES, _WARM_UP = 8, 2
+_TURNS = 3
+"""As objects are, with the other clusters, and as they were."""
+_SAMPLES, _WARM_UP = 4, 2
 """Launches of one kind that are timed in a turn, and how many before these, which find caches and
 code as the other clusters left them."""
-_LEAST = 4
+_LEAST = 2
 """How many of each other kind there are to be, unless there are ..."""
 _MOST = 16
 """... so many times ``_SAMPLES`` launches of one kind: some are launched once and never again."""
@@ -76,9 +77,13 @@ class _Kind:
 
 class Comparison:
     """Of the clusters that objects of a heap have with ``other`` ones. ``is_wanted``: whether they
-    are to have the others if nothing can be compared. ``submit`` has code made for a layout."""
+    are to have the others if nothing can be compared. ``submit`` has code made for a layout.
+    ``begun``: when there began to be code for them."""
 
-    def __init__(self, heap: Heap, other: Clusters, is_wanted: bool, submit: Submit) -> None:
+    def __init__(
+        self, heap: Heap, other: Clusters, is_wanted: bool, submit: Submit, begun: float
+    ) -> None:
+        self.begun = begun
         self._heap, self._submit = heap.weak, submit
         self._sides = heap.layout.clusters, other
         self._is_wanted = is_wanted
@@ -141,24 +146,36 @@ class Comparison:
             if timing is not None:  # and starting it has raised nothing
                 known.timed[turn] += 1
                 self._under_way.append((known, turn, timing))
-            while self._under_way and (seconds := self._under_way[0][2]()) is not None:
-                of, when, _ = self._under_way.popleft()
-                of.seconds[when].append(seconds)
+            self._note_ended()
             if turn == self._turn and self._task is None and self._is_enough():
                 # Of the last turn the next one is the first, or none.
                 layout = heap.layout.with_clusters(self._sides[(turn + 1) % 2])
                 self._task = self._submit(layout)
         return False
 
+    def _note_ended(self) -> None:
+        while self._under_way and (seconds := self._under_way[0][2]()) is not None:
+            kind, turn, _ = self._under_way.popleft()
+            kind.seconds[turn].append(seconds)
+
     def _is_enough(self) -> bool:
+        """Whether so many of this turn were started, as objects change when these have ended, or
+        have ended, of the last one."""
         if self._launches >= _MOST_LAUNCHES:
             return True
         kinds = [each for each in self._latest.values() if each.started[self._turn]]
         if not kinds:  # another thread has begun anew meanwhile
             return False
-        timed = [len(each.seconds[self._turn]) for each in kinds]
+        timed = [
+            len(each.seconds[self._turn]) if self._is_last_turn else each.timed[self._turn]
+            for each in kinds
+        ]
         most = max(each.started[self._turn] for each in kinds)
         return max(timed) >= _SAMPLES and (min(timed) >= _LEAST or most >= _MOST * _SAMPLES)
+
+    @property
+    def _is_last_turn(self) -> bool:
+        return self._turn == _TURNS - 1
 
     def go_on(self, heap: Heap) -> bool:
         """If there were enough launches, have objects lie as the next turn wants; whether that was
@@ -171,23 +188,22 @@ class Comparison:
             return False
         if task.is_dropped or task.failure is not None:
             return True
-        is_last = self._turn == _TURNS - 1
-        if is_last:
-            kept = self._kept(heap)
-            if kept is None:
-                with self._lock:
-                    self._begin()
-                return False
-        else:
+        kept = self._kept(heap) if self._is_last_turn else self._sides[(self._turn + 1) % 2]
+        if kept is None:
             with self._lock:
-                self._turn, self._launches, self._task = self._turn + 1, 0, None
-                self._under_way.clear()
-            kept = self._sides[self._turn % 2]
+                self._begin()
+            return False
         if not are_possible(heap, kept):
             return True
         if kept != now:
-            heap.rearrange(kept)
-        return is_last
+            heap.rearrange(kept)  # waits for what is under way
+        if self._is_last_turn:
+            return True
+        with self._lock:
+            self._note_ended()
+            self._under_way.clear()
+            self._turn, self._launches, self._task = self._turn + 1, 0, None
+        return False
 
     def _kept(self, heap: Heap) -> Clusters | None:
         """What objects are to have, which is noted if it is known; None if there is to be another
@@ -198,16 +214,22 @@ class Comparison:
         is_last = self._attempts >= _ATTEMPTS
         if taken is None:
             return None if not is_last else other if self._is_wanted else before
-        share, is_clear = _compared(taken)
-        if not is_clear and not is_last:
+        first, second, last = taken
+        # In a population that grows or dies out, what comes between lies between.
+        mean = (first + last) / 2
+        least, most = (mean, mean) if is_last else (min(first, last), max(first, last))
+        if second < _WORTHWHILE * least:
+            kept, slower = other, before
+        elif is_last or second > most:
+            kept, slower = before, other
+        else:
             return None
-        kept, slower = (other, before) if share < _WORTHWHILE else (before, other)
         for cls in differing(before, other):
             note(heap, cls, [Slower(slower.of(cls), kept.of(cls), count(heap, cls.family))])
         choose_again(heap)
         return kept
 
-    def _taken(self) -> list[float] | None:
+    def _taken(self) -> tuple[float, float, float] | None:
         """What the same launches took in each turn; None if none could be timed, or each turn had
         others."""
         of_turns = [0.0] * _TURNS
@@ -215,18 +237,8 @@ class Comparison:
             if min(map(len, kind.seconds)) >= _LEAST:
                 for turn, seconds in enumerate(kind.seconds):
                     of_turns[turn] += sum(kind.started) * median(seconds)
-        return of_turns if all(each > 0 for each in of_turns) else None  # not NaN, either
-
-
-def _compared(taken: Sequence[float]) -> tuple[float, bool]:
-    """Of what five turns took: the part that the others take of what objects take as they are, and
-    whether each turn says so beside those before and after it. What changes slowly is in no fourth
-    difference: populations that grow or die out, nor a turn when they are fewest."""
-    first, one, second, two, last = taken
-    gain = (first - 4 * one + 6 * second - 4 * two + last) / 8
-    pairs = [(first, one), (second, one), (second, two), (last, two)]
-    is_clear = len({other < own for own, other in pairs}) == 1
-    return 1 - gain / ((first + 2 * second + last) / 4), is_clear
+        first, second, last = of_turns
+        return (first, second, last) if all(each > 0 for each in of_turns) else None  # no NaN
 
 
 @dataclass(eq=False)
@@ -251,10 +263,10 @@ def of(heap: Heap) -> Comparison | None:
     return found.comparison if found is not None else None
 
 
-def begin(heap: Heap, other: Clusters, is_wanted: bool, submit: Submit) -> None:
+def begin(heap: Heap, other: Clusters, is_wanted: bool, submit: Submit, begun: float) -> None:
     """Compare the clusters that objects have with ``other`` ones, for which there is code. The
     caller holds the heap's lock."""
-    _of_heap(heap).comparison = Comparison(heap, other, is_wanted, submit)
+    _of_heap(heap).comparison = Comparison(heap, other, is_wanted, submit, begun)
 
 
 def go_on(heap: Heap) -> None:
@@ -304,17 +316,23 @@ def is_slower(heap: Heap, cls: ClassType, groups: Groups, than: Groups) -> bool:
     return groups != than and than in quicker
 
 
+def quickest(heap: Heap, cls: ClassType, groups: Groups) -> Groups:
+    """What is known to be quicker than such clusters of a class, and slower than nothing; these
+    themselves if there is none."""
+    state = _heaps.get(heap)
+    for each in () if state is None else state.slower.get(cls, ()):
+        is_quicker = is_slower(heap, cls, groups, each.than)
+        if is_quicker and are_possible(heap, heap.layout.clusters.replace(cls, each.than)):
+            groups = each.than
+    return groups
+
+
 def are_quicker(heap: Heap, clusters: Clusters) -> bool:
     """Whether launches are known to take longer with the clusters that objects have."""
     now = heap.layout.clusters
     return all(
         is_slower(heap, cls, now.of(cls), clusters.of(cls)) for cls in differing(now, clusters)
     )
-
-
-def never_compared(heap: Heap) -> list[ClassType]:
-    """The classes whose clusters nobody knows to be quicker than rows."""
-    return [cls for cls, groups in heap.layout.clusters if not is_slower(heap, cls, (), groups)]
 
 
 def count(heap: Heap, family: Family) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection
 from functools import partial
+from time import perf_counter
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -41,6 +42,9 @@ class _Plan:
     over: WeakSet[Program]
     #: Whether objects are to have them if launches cannot be compared.
     is_wanted: bool
+    #: Whether they need not be compared.
+    is_sure: bool
+    begun: float
     is_ready: bool = False
     task: Task | None = None
 
@@ -79,31 +83,39 @@ def rearrange(
     first: ClassType | None,
     over: Collection[Program] = (),
     is_wanted: bool = True,
+    sure: Collection[ClassType] = (),
+    may_try: Callable[[], bool] = lambda: True,
 ) -> None:
     """Objects get these clusters: at once where no code there is rests on others, else once there
-    is code for them, but for programs that are ``over``. Of classes for which it is not known
-    whether they are quicker, one is compared at a time, ``first``; ``is_wanted``: its objects get
-    them if that cannot be done. The caller holds the heap's lock."""
+    is code for them, but for programs that are ``over``. Those of classes for which that is not
+    ``sure``, nor known, to be quicker are compared, of one class at a time, ``first``;
+    ``is_wanted``: its objects get them if that cannot be done. If there are only such, ``may_try``
+    says whether to. The caller holds the heap's lock."""
     before, now = _plans.get(heap), heap.layout.clusters
     if clusters == coming(heap) or (before is not None and before.is_part_of(clusters, now)):
+        return
+    changed = compared_clusters.differing(now, clusters)
+    sure = [
+        cls
+        for cls in changed
+        if cls in sure or compared_clusters.is_slower(heap, cls, now.of(cls), clusters.of(cls))
+    ]
+    is_beside = (
+        bool(changed)
+        and background.is_on()
+        and any(each.code_to_change(heap, clusters) for each in _all(heap))
+    )
+    if is_beside and not sure and before is None and not may_try():
         return
     if before is not None and before.task is not None:
         before.task.drop()
     _plans.pop(heap, None)
-    if clusters == now:
-        return
-    if background.is_on() and any(each.code_to_change(heap, clusters) for each in _all(heap)):
-        changed = compared_clusters.differing(now, clusters)
-        known_quicker = [
-            cls
-            for cls in changed
-            if compared_clusters.is_slower(heap, cls, now.of(cls), clusters.of(cls))
-        ]
-        chosen = known_quicker or [first if first in changed else changed[0]]
+    if is_beside:
+        chosen = sure or [first if first in changed else changed[0]]
         for cls in set(changed).difference(chosen):
             clusters = clusters.replace(cls, now.of(cls))
         layout, known = heap.layout.with_clusters(clusters), heap.weak
-        plan = _plans[heap] = _Plan(layout, WeakSet(over), is_wanted)
+        plan = _plans[heap] = _Plan(layout, WeakSet(over), is_wanted, bool(sure), perf_counter())
         plan.task = background.submit(partial(_prepare, known, plan), background.Urgency.LAYOUT)
     else:
         heap.rearrange(clusters)
@@ -167,12 +179,12 @@ def take_over(heap: Heap) -> None:
             clusters = plan.layout.clusters
             if not compared_clusters.are_possible(heap, clusters):
                 return
-            if compared_clusters.are_quicker(heap, clusters):
+            if plan.is_sure or compared_clusters.are_quicker(heap, clusters):
                 heap.rearrange(clusters)
                 compared_clusters.choose_again(heap)
             else:
                 submit = partial(_submit, heap.weak, plan.over)
-                compared_clusters.begin(heap, clusters, plan.is_wanted, submit)
+                compared_clusters.begin(heap, clusters, plan.is_wanted, submit, plan.begun)
 
 
 def remind(heap: Heap) -> None:

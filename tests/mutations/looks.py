@@ -8,6 +8,7 @@ _REMEMBERED = "sharedoa/runtime/remembered_looks.py"
 _LOOKS = "tests/runtime/test_remembered_looks.py"
 _COMPARED = "sharedoa/runtime/compared_clusters.py"
 _CLOCK = "tests/runtime/test_compared_clusters.py"
+_PLANNED = "sharedoa/runtime/planned_clusters.py"
 _STILL_SO = (f"{_LOOKS}::test_whether_it_is_still_so",)
 _PART_OF_THE_TIME = (f"{_TESTS}::test_looks_take_a_part_of_the_time",)
 
@@ -138,42 +139,74 @@ MUTATIONS = (
     Mutation(
         "the first half of a comparison decides",
         _COMPARED,
-        "if not is_clear and not is_last:",
-        "if False:",
+        "least, most = (mean, mean) if is_last else (min(first, last), max(first, last))",
+        "least, most = mean, mean",
         "objects of a population that dies out get clusters that are slower",
         (f"{_CLOCK}::test_populations_that_change_mislead_nobody",),
     ),
     Mutation(
-        "what lies between two turns is their mean",
+        "turns last until their launches have ended",
         _COMPARED,
-        "gain = (first - 4 * one + 6 * second - 4 * two + last) / 8",
-        "gain = (first + second) / 2 - one",
-        "clusters are thought quicker as a population grew faster and faster",
-        (f"{_CLOCK}::test_populations_that_do_not_change_steadily",),
+        "if self._is_last_turn else each.timed[self._turn]",
+        "if True else 0",
+        "populations turn while clusters are compared, as the host is many launches ahead",
+        (f"{_CLOCK}::test_objects_change_without_waiting_for_turns_to_end",),
+    ),
+    Mutation(
+        "short runs compile for clusters that they never get",
+        _PLANNED,
+        "if is_beside and not sure and before is None and not may_try():",
+        "if False:",
+        "runs of half a second are a sixth slower, each for another trial",
+        (f"{_CLOCK}::test_short_runs_try_nothing",),
+    ),
+    Mutation(
+        "trials follow one another",
+        _CLUSTERING,
+        "PATIENCE * (_TRIAL + now - begun)",
+        "PATIENCE * _TRIAL",
+        "a program that compiles for long for each trial does little else",
+        (f"{_CLOCK}::test_short_runs_try_nothing",),
+    ),
+    Mutation(
+        "trials that were put off are forgotten",
+        _CLUSTERING,
+        "if self.was_idle or looks.is_to_choose:",
+        "if self.was_idle:",
+        "objects of long runs lie as they did at first",
+        (f"{_CLOCK}::test_short_runs_try_nothing",),
+    ),
+    Mutation(
+        "what was compared counts only where looks say the same",
+        _CLUSTERING,
+        "compared_clusters.quickest(heap, cls, clusters.of(cls))",
+        "clusters.of(cls)",
+        "a later run has rows where an earlier one has found better, as it saw something else",
+        (f"{_CLOCK}::test_what_an_earlier_run_found_quicker_comes_first",),
+    ),
+    Mutation(
+        "what is certain is compared, too",
+        _PLANNED,
+        "if plan.is_sure or compared_clusters.are_quicker(heap, clusters):",
+        "if compared_clusters.are_quicker(heap, clusters):",
+        "short runs keep rows where clusters spare a third",
+        (f"{_CLOCK}::test_what_spares_much_for_certain_is_not_compared",),
+    ),
+    Mutation(
+        "the best that threads know are the quickest",
+        _CLUSTERING,
+        "                others += [best] if",
+        "                others += [] if",
+        "of clusters that cost about the same by what threads touch, objects have the slower ones",
+        (f"{_CLOCK}::test_what_is_as_good_by_what_threads_touch_is_tried",),
     ),
     Mutation(
         "a cluster that was slower is among all others that are tried",
         _CLUSTERING,
-        "others += choice.ways([max(best, key=len)])",
-        "pass",
+        "        others += alike\n",
+        "        pass\n",
         "a class has rows as all of its fields together were slower than these",
         (f"{_CLOCK}::test_others_are_tried_without_a_cluster_that_was_slower",),
-    ),
-    Mutation(
-        "who is no preparation is not told",
-        _CLUSTERING,
-        "known is not None and known.is_proven]",
-        "False]",
-        "programs that run for less long than looks may wait keep rows",
-        (f"{_LOOKS}::test_a_program_that_is_no_preparation",),
-    ),
-    Mutation(
-        "later runs take a program for a preparation",
-        _CLUSTERING,
-        "now = known.launches >= LAUNCHES, known.groups",
-        "now = False, known.groups",
-        "each run has rows until it has launched everything some times",
-        (f"{_LOOKS}::test_a_program_that_is_no_preparation",),
     ),
     Mutation(
         "launches of any threads are compared",

@@ -17,7 +17,14 @@ from sharedoa import f32
 from sharedoa.heap.heap import Heap
 from sharedoa.model.clusters import Clusters, Groups
 from sharedoa.model.layout import Layout
-from sharedoa.runtime import background, clustering, compared_clusters, knobs, remembered_looks
+from sharedoa.runtime import (
+    background,
+    clustering,
+    compared_clusters,
+    knobs,
+    planned_clusters,
+    remembered_looks,
+)
 from tests.codegen.interpreted import InterpretedGpu
 from tests.interleaving import place, switching
 
@@ -158,7 +165,7 @@ def run(heap: oa.Heap, is_captured: bool = False, launches: int = ENOUGH) -> Non
 
 def by_turns(groups: Groups) -> list[Groups]:
     """What cells have while these are compared with rows."""
-    return [(), groups, (), groups, ()]
+    return [(), groups, ()]
 
 
 def slower_by(factor: float) -> Callable[[Groups, int], float]:
@@ -191,6 +198,121 @@ def test_others_are_tried_without_a_cluster_that_was_slower(
     clock.seconds = lambda groups, number: {(): 1.0, PAIRS: 0.8}.get(groups, 1.2)
     run(heap)
     assert rearranged == [*by_turns((FOUR,))[1:], *by_turns(PAIRS)[1:], PAIRS]
+
+
+def test_what_is_as_good_by_what_threads_touch_is_tried(
+    heap: oa.Heap, clock: Clock, rearranged: list[Groups], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Clusters that turned out to be quicker than rows may be slower than others."""
+    monkeypatch.setattr(clustering, "_ALIKE", 10.0)
+    clock.seconds = lambda groups, number: {(): 1.0, (FOUR,): 0.9}.get(groups, 0.8)
+    run(heap, launches=2 * ENOUGH)
+    others = [PAIRS, (FOUR,), PAIRS]
+    assert rearranged[:6] == [*by_turns((FOUR,))[1:], (FOUR,), *others]
+    assert compared_clusters.quickest(heap, CELL, ()) == rearranged[-1] != (FOUR,)
+
+
+def test_short_runs_try_nothing(
+    heap: oa.Heap, clock: Clock, rearranged: list[Groups], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is anything compiled for it. In one that goes on, nothing else is tried until many times
+    as long has passed as the first ones took."""
+    now = 0.0
+    monkeypatch.setattr(clustering, "_AT_FIRST", 0.0)  # so nothing is for certain
+    monkeypatch.setattr(clustering, "PATIENCE", 4.0)
+    for module in (clustering, planned_clusters):
+        monkeypatch.setattr(module, "perf_counter", lambda: now)
+    clock.seconds = slower_by(1.1)
+    cells, out = fill(heap)
+    age[COUNT](cells, 1.0)
+    some = cells[SOME]
+
+    def launches() -> None:
+        for _ in range(ENOUGH):
+            gather[COUNT](some, out)
+            assert background.wait()
+
+    launches()
+    assert rearranged == [] and clock.timed_launches == []
+    now = 4 * clustering._TRIAL
+    gather[COUNT](some, out)
+    gather[COUNT](some, out)
+    now += 1.0  # for compiling
+    launches()
+    assert rearranged == by_turns((FOUR,))[1:]
+    now += 4 * clustering._TRIAL + 3.9
+    launches()
+    assert len(rearranged) == 2
+    now += 0.2
+    launches()
+    assert rearranged == [*by_turns((FOUR,))[1:], *by_turns(PAIRS)[1:]]
+
+
+def test_what_an_earlier_run_found_quicker_comes_first(
+    heap: oa.Heap, clock: Clock, rearranged: list[Groups], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever threads touch now: it would have others, which may not be tried yet."""
+    monkeypatch.setattr(clustering, "PATIENCE", 1e9)
+    cells, out = fill(heap)
+    age[COUNT](cells, 1.0)
+    found = compared_clusters.Slower
+    with heap.lock:
+        faster = PAIRS[:1]
+        slower = [found(faster, PAIRS, COUNT), found((), faster, COUNT)]
+        compared_clusters.note(heap, CELL, slower)
+    for _ in range(3):
+        gather[COUNT](cells[SOME], out)
+        assert background.wait()
+    assert rearranged == [PAIRS] and clock.timed_launches == []
+    assert out.numpy().tolist() == (3 * (SOME + 6.0)).tolist()
+
+
+def test_what_spares_much_for_certain_is_not_compared(
+    heap: oa.Heap, clock: Clock, rearranged: list[Groups], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads of a program that is no preparation touched what had better lie together."""
+    monkeypatch.setattr(clustering, "_AT_FIRST", 0.0)
+    monkeypatch.setattr(clustering, "_TRIAL", math.inf)
+    monkeypatch.setattr(clustering, "PATIENCE", 1e-9)
+    cells, out = fill(heap)
+    age[COUNT](cells, 1.0)
+    some = cells[SOME]
+    for number in range(2 * clustering.LAUNCHES):
+        if number == clustering.LAUNCHES - 1:
+            assert rearranged == []
+            monkeypatch.setattr(clustering, "_AT_FIRST", 0.7)
+        gather[COUNT](some, out)
+        assert background.wait()
+    assert rearranged == [(FOUR,)] and clock.timed_launches == []
+
+
+def test_objects_change_without_waiting_for_turns_to_end(
+    heap: oa.Heap, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host is many launches ahead of a device: only of the last turn it waits until it knows
+    what they took."""
+    started = 0
+
+    def timed(start: Callable[[], None]) -> Callable[[], float | None]:
+        nonlocal started
+        start()
+        started += 1
+        groups, number = heap.layout.clusters.of(CELL), started
+        took = 0.9 if groups else 1.0
+        # To change objects waits for what is under way.
+        has_ended = lambda: started >= number + 40 or heap.layout.clusters.of(CELL) != groups
+        return lambda: took if has_ended() else None
+
+    monkeypatch.setattr(clock, "timed", timed)
+    cells, out = fill(heap)
+    age[COUNT](cells, 1.0)
+    some, of_turns = cells[SOME], list[Groups]()
+    for _ in range(30):
+        gather[COUNT](some, out)
+        of_turns.append(heap.layout.clusters.of(CELL))
+        assert background.wait()
+    # Four launches of a turn, and one during which code is made ready for the next one.
+    assert of_turns.index((FOUR,)) < 10 and of_turns.count((FOUR,)) <= 5
 
 
 class Other(oa.Object):
@@ -257,19 +379,6 @@ def test_populations_that_change_mislead_nobody(
     assert heap.layout.clusters == NONE and rearranged == 2 * by_turns((FOUR,))[1:]
 
 
-@pytest.mark.parametrize("form", [lambda n: (n - 4) ** 2 / 100, lambda n: n**3 / 1000])
-def test_populations_that_do_not_change_steadily(
-    form: Callable[[int], float], heap: oa.Heap, clock: Clock, rearranged: list[Groups],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    """Launches take less and less and then more and more, or more the faster; with clusters a
-    little more. What comes between looks as if clusters were quicker."""
-    monkeypatch.setattr(clustering.Choice, "ways", lambda self, _=(): [(FOUR,), ()])
-    clock.seconds = lambda groups, number: (1.0 + form(number)) * (1.005 if groups else 1.0)
-    run(heap)
-    assert heap.layout.clusters == NONE and (FOUR,) in rearranged
-
-
 @pytest.mark.parametrize("of_rows", [math.nan, 0.0])
 def test_what_cannot_be_timed_is_as_threads_say(
     of_rows: float, heap: oa.Heap, clock: Clock
@@ -328,7 +437,7 @@ def test_a_launch_during_which_another_attempt_begins(heap: oa.Heap) -> None:
     def submit(layout: Layout) -> background.Task:
         raise AssertionError("no turn has ended")
 
-    comparison = compared_clusters.Comparison(heap, NONE, True, submit)
+    comparison = compared_clusters.Comparison(heap, NONE, True, submit, 0.0)
 
     def start() -> None:
         started.append(1)

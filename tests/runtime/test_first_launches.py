@@ -170,6 +170,7 @@ def test_what_prepared_gets_no_code_for_other_clusters(
     connect[COUNT](cells, heap.array(i32, (gathered - 6).astype(np.int32)))
     with monkeypatch.context() as patch:
         patch.setattr(clustering, "_AT_FIRST", 0.0)  # not before the second look
+        patch.setattr(clustering, "_TRIAL", 0.0)
         with oa.capture() as step:
             oa.all(Mark).split()
             oa.all(Cell).collect()

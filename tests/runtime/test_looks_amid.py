@@ -60,7 +60,7 @@ def heap(monkeypatch: pytest.MonkeyPatch) -> Iterator[oa.Heap]:
     monkeypatch.setattr(clustering, "PATIENCE", 0.0)
     # Nothing is timed.
     monkeypatch.setattr(compared_clusters, "are_quicker", lambda *_: True)
-    monkeypatch.setattr(compared_clusters, "never_compared", lambda *_: [])
+    monkeypatch.setattr(clustering, "_not_compared", lambda *_: [])
     with (
         knobs.scope(fuse="0"),
         oa.Heap(backend=EagerDevice(), capacity="64MiB", initial_region=32) as made,

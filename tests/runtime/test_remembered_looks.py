@@ -97,21 +97,6 @@ def test_a_process_that_ends_before_the_background_is_idle(
     assert run() == first and looked == ["work"]
 
 
-def test_a_program_that_is_no_preparation(
-    looked: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Clusters that spare little are worth it after some launches, by what was seen at first; later
-    runs know that."""
-    monkeypatch.setattr(clustering, "_AT_FIRST", 0.0)
-    monkeypatch.setattr(clustering, "PATIENCE", 1e9)
-    assert run(launches=clustering.LAUNCHES - 1) == NONE
-    assert run(launches=clustering.LAUNCHES).of(CELL) == (FOUR,)
-    forget()
-    assert run().of(CELL) == (FOUR,) and looked == ["work"]
-    monkeypatch.setattr(clustering, "PATIENCE", 0.0)
-    assert run(launches=3).of(CELL) == (FOUR,) and looked == ["work"] * 2
-
-
 def test_what_is_kept_elsewhere_is_not_found(looked: list[str]) -> None:
     run()
     forget()

@@ -59,9 +59,8 @@ def test_other_clusters_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(compared_clusters, name, number)
 
     # Which are quicker is anybody's guess.
-    def guess(_: object) -> list[float]:
-        other = random.choice([0.5, 1.0, 2.0])
-        return [1.0, other, 1.0, other, 1.0]
+    def guess(_: object) -> tuple[float, float, float]:
+        return 1.0, random.choice([0.5, 1.0, 2.0]), 1.0
 
     monkeypatch.setattr(compared_clusters.Comparison, "_taken", guess)
     assert after_steps() == expected
