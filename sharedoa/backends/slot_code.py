@@ -6,7 +6,7 @@ once, or side by side. Without warps each thread is one by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -33,7 +33,7 @@ from .slot_bytes_code import (
     own_region,
     pointer_to,
 )
-from .slot_list_code import ALSO_LEAVES, LIST_LEAVES, STORED, emit_headers, emit_list
+from .slot_list_code import ALSO_LEAVES, LIST_LEAVES, emit_headers, emit_list
 
 
 def _emit_settle(
@@ -59,6 +59,8 @@ def _emit_settle(
     lived = load_sum(builder, pointer_to(builder, levels[1], group, 4), 4)
     builder.cbranch(is_any(builder, lived), look, done)
     builder.position_at_end(look)
+    # Before anybody writes to a report: that all warps do at once, and who loads then waits long.
+    known = _load_report(builder, report, live)
     found = Chunk(builder, live, chunk, is_one)
     touched: ir.Value = I32(0)
     for word in found.words:
@@ -67,9 +69,22 @@ def _emit_settle(
     with builder.if_then(builder.or_(is_touched, is_any(builder, counts))):
         counted = builder.select(is_one, builder.load(before, typ=I8), I8(0))
         own = found, chunk, before, counted
-        _emit_changes(warp, builder, own, (freed, used, report, levels), first_slot)
+        _emit_changes(warp, builder, own, (freed, used, report, levels), known, first_slot)
     builder.branch(done)
     builder.position_at_end(done)
+
+
+def _load_report(
+    builder: ir.IRBuilder, report: ir.Value, other: ir.Value
+) -> tuple[ir.Value, ir.Value]:
+    """Of a report: whether something is known to be gone, and the number of the deletion. Anything
+    where there is none, from ``other`` memory."""
+    report = builder.select(is_any(builder, report), report, other)
+    gone, deletion = (
+        builder.load(builder.inttoptr(builder.add(report, I64(place)), POINTER), typ=I32)
+        for place in (REPORT_GONE, REPORT_DELETION)
+    )
+    return gone, deletion
 
 
 def _is_none(builder: ir.IRBuilder, word: ir.Value) -> ir.Value:
@@ -81,16 +96,19 @@ def _emit_changes(
     builder: ir.IRBuilder,
     own: tuple[Chunk, ir.Value, ir.Value, ir.Value],
     region: tuple[ir.Value, ir.Value, ir.Value, list[ir.Value]],
+    known: tuple[ir.Value, ir.Value],
     first_slot: ir.Value,
 ) -> None:
     """Settle a warp's chunks. ``own``: the thread's, its number, and how many lived in it, with
-    where that stands; ``region``: leaves of it; ``first_slot``: the warp's."""
+    where that stands; ``region``: leaves of it; ``known``: what its report said (``_load_report``);
+    ``first_slot``: the warp's."""
     found, chunk, before, counted = own
     freed, used, report, levels = region
-    gone_at, last_at, deletion_at = (
+    gone_at, last_at = (
         builder.inttoptr(builder.add(report, I64(place)), POINTER)
-        for place in (REPORT_GONE, REPORT_LAST, REPORT_DELETION)
+        for place in (REPORT_GONE, REPORT_LAST)
     )
+    gone_before, deletion = known
     after, births, gone = [], [], []
     for word in found.words:
         lived, born = bits_of(builder, word, LIVED), bits_of(builder, word, BORN)
@@ -110,18 +128,16 @@ def _emit_changes(
     last = warp.reduce(builder, "umax", last)
     with builder.if_then(builder.icmp_unsigned("==", warp.lane(builder), I32(0))):
         _emit_sums(builder, levels, chunk, more)
-        # Few write, as all would meet at one address.
-        with builder.if_then(is_gone):
-            is_new = builder.icmp_unsigned("==", builder.load(gone_at, typ=I32), I32(0))
-            with builder.if_then(is_new):
-                builder.store(I32(1), gone_at)
+        is_new = builder.and_(is_gone, _is_none(builder, gone_before))
+        with builder.if_then(is_new):
+            # Many warps do at once: of stores to one address a GPU does one in 5 ns, of these more.
+            builder.atomic_rmw("or", gone_at, I32(1), "monotonic")
         with builder.if_then(builder.icmp_unsigned(">", builder.zext(last, I64), used)):
             is_new = builder.icmp_unsigned(">", last, builder.load(last_at, typ=I32))
             with builder.if_then(is_new):
                 builder.atomic_rmw("umax", last_at, last, "monotonic")
     with builder.if_then(builder.and_(is_gone, is_any(builder, freed))):
-        number = builder.load(deletion_at, typ=I32)
-        _emit_freed(builder, warp, all_gone, number, pointer_to(builder, freed, first_slot, 4))
+        _emit_freed(builder, warp, all_gone, deletion, pointer_to(builder, freed, first_slot, 4))
 
 
 def _emit_freed(
@@ -195,15 +211,21 @@ HEADERS = {
     size: OwnKernel(f"sharedoa_slots_headers_{size}", 8, emit_headers(ir.IntType(8 * size)))
     for size in (4, 8)
 }
+WORDS = 128
+"""That a launch for nothing else writes at most."""
 #: One thread. leaves: where to, how many words, and the words
-STORE = OwnKernel("sharedoa_slots_store", 2 + STORED, _emit_store)
+STORE = OwnKernel("sharedoa_slots_store", 2 + WORDS, _emit_store)
 #: One thread a word
 CLEAR = OwnKernel("sharedoa_slots_clear", 1, _emit_clear)
 
 
+_TOTALS = (1, 4, 16)
+"""Regions of a launch that only says how many live: its threads do little."""
+
+
 class RegionKernels(NamedTuple):
-    """Kernels for each of so many REGIONS, with whole warps; ``leaves`` are those of each region in
-    a row.
+    """Kernels by how many regions they are for, with whole warps; ``leaves`` are those of each
+    region in a row.
 
     All begin with the region's first thread. ``settle``, with one thread a chunk: how many chunks;
     address of the bytes; as ``Settling`` has them; whether the sums are not right yet, and whether
@@ -229,16 +251,20 @@ def region_kernels(warp: Lanes) -> RegionKernels:
     """Those for threads that work together in such warps."""
 
     def made(
-        name: str, leaves: int, emit: Callable[..., None], more: int = 0
+        name: str,
+        leaves: int,
+        emit: Callable[..., None],
+        more: int = 0,
+        regions: Sequence[int] = REGIONS,
     ) -> Mapping[int, OwnKernel]:
         return {
             n: OwnKernel(f"sharedoa_slots_{name}_{n}", n * leaves + more, partial(emit, warp, n))
-            for n in REGIONS
+            for n in regions
         }
 
     return RegionKernels(
         warp,
         made("settle", 8 + MOST_LEVELS, _emit_settle),
-        made("total", 4, _emit_total),
+        made("total", 4, _emit_total, regions=_TOTALS),
         made("list", LIST_LEAVES, emit_list, ALSO_LEAVES),
     )

@@ -27,7 +27,7 @@ from ..targets.one_thread import OneThread
 from .base import KernelLaunch
 from .own_kernels import OwnKernel, OwnKernels
 from .slot_bytes_code import REGIONS, WORD
-from .slot_code import CLEAR, COPY, HEADERS, STORE, region_kernels
+from .slot_code import CLEAR, COPY, HEADERS, STORE, WORDS, region_kernels
 from .slot_list_code import STORED
 
 if TYPE_CHECKING:
@@ -61,9 +61,8 @@ def _levels(slots: SlotBytes) -> list[int]:
     return [*found, *[0] * (MOST_LEVELS - len(found))]
 
 
-def _batches(regions: Sequence[T]) -> list[Sequence[T]]:
+def _batches(regions: Sequence[T], most: int) -> list[Sequence[T]]:
     """What one launch takes each."""
-    most = max(REGIONS)
     return [regions[first : first + most] for first in range(0, len(regions), most)]
 
 
@@ -142,7 +141,7 @@ class SlotKernels:
 
     def list_slots(self, listings: Sequence[Listing], also: Also = NOTHING) -> None:
         """See ``heap.slot_lists.SlotLists``."""
-        batches = [part for some in _batches(listings) for part in _parts(some)]
+        batches = [part for some in _batches(listings, max(REGIONS)) for part in _parts(some)]
         words, zeros = also.words, also.zeros
         if not batches or len(words) > STORED:
             self.store(also.address, words)
@@ -172,12 +171,12 @@ class SlotKernels:
         """``regions``: threads that each needs, and leaves but for the first one. ``more``: leaves
         after those of all regions, but for the number of threads, which comes first."""
         width = self._regions.warp.width
-        for some in _batches(regions):
+        for some in _batches(regions, max(kernels)):
             leaves, threads = [], 0
             for count, own in some:
                 leaves += [threads, *own]
                 threads += -(-count // width) * width
-            size = next(size for size in REGIONS if size >= len(some))
+            size = min(size for size in kernels if size >= len(some))
             nobodys = [threads, *[0] * len(some[0][1])]
             leaves += nobodys * (size - len(some))
             leaves += [threads, *more] if more else []
@@ -193,9 +192,9 @@ class SlotKernels:
 
     def store(self, address: int, words: Sequence[int]) -> None:
         """See ``heap.slot_lists.SlotLists``."""
-        for first in range(0, len(words), STORED):
-            some = words[first : first + STORED]
-            rest = [0] * (STORED - len(some))
+        for first in range(0, len(words), WORDS):
+            some = words[first : first + WORDS]
+            rest = [0] * (WORDS - len(some))
             self._launch(STORE, 1, (address + first * WORD, len(some), *some, *rest))
 
     def clear(self, address: int, size: int) -> None:

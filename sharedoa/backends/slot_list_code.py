@@ -27,7 +27,7 @@ from .slot_bytes_code import (
 )
 
 STORED = 32
-"""Words that one launch writes at most, beside lists or alone."""
+"""Words that one launch writes at most beside lists."""
 #: Of the leaves of a list: what tells how many a region has
 _TOTALS = 5
 #: Of each region of a list, and of what it writes by the way
