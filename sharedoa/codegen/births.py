@@ -45,6 +45,9 @@ def _delete(emitter: FunctionEmitter, operation: Operation) -> ir.Value:
         # Of several threads that found it alive one is the first.
         return births.emit_end(emitter.builder, byte, emitter.program.target.object_space)
 
+    if len(operation.operands) > 1:
+        _, bytes, slot = emitter.values(operation.operands)
+        return end(emitter.builder.add(emitter.builder.extract_value(bytes, 0), slot))
     return _if_alive(emitter, operation, end)
 
 

@@ -326,8 +326,10 @@ declare(
 #: A new object of the class, whose fields hold anything; null if there is no room. ``entry``: that
 #: of its class in the birth table, with the thread's number as operand (``passes.number_threads``).
 declare(Kind("new", Effects.LIVES | Effects.ASKS_THREAD, ("cls",), ("entry",), cost=16))
-#: Ends an object; whether it lived, and nobody else has ended it. Null never lives.
-declare(Kind("delete", Effects.LIVES, operands=1, cost=16))
+#: Ends an object; whether it lived, and nobody else has ended it. Null never lives. Of one that
+#: lived when the launch began the bytes of its region and its slot may be given
+#: (``passes.own_bytes``).
+declare(Kind("delete", Effects.LIVES, cost=16))
 declare(Kind("is_alive", Effects.LIVES, operands=1, cost=16))
 
 # ---------------------------------------------------------------------- calls

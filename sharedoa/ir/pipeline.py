@@ -28,6 +28,7 @@ from .passes.limit_copies import limit_copies
 from .passes.narrow_counters import narrow_counters
 from .passes.narrow_roots import narrow_roots
 from .passes.number_threads import number_threads
+from .passes.own_bytes import end_by_own_bytes
 from .passes.owner_fields import load_of_owners
 from .passes.runs import use_runs
 from .passes.several_rounds import take_several_rounds
@@ -88,6 +89,7 @@ PIPELINE: Sequence[Pass] = (
     Pass("constant_arguments", fold_constants, _unchecked),
     Pass("unused", lambda program, job: remove_unused(program, job.debug)),
     Pass("runs", use_runs, lambda job: job.mode.by_population),
+    Pass("own_bytes", lambda program, job: end_by_own_bytes(program), _unchecked),
     Pass("candidates", narrow_candidates),
     Pass("uncalled", lambda program, job: drop_uncalled(program)),
     Pass("narrow_counters", lambda program, job: narrow_counters(program)),

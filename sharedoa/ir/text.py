@@ -36,7 +36,7 @@ from ..model.classes import ClassType
 from ..model.constant_table import ConstantTable
 from ..model.grid_type import GridType
 from ..model.run_form import RunForm
-from ..model.scalars import SCALARS, ScalarType, weak_float, weak_int
+from ..model.scalars import SCALARS, ScalarType, live_byte, weak_float, weak_int
 from ..model.types import (
     NULL,
     VOID,
@@ -66,7 +66,11 @@ Named = Union[ClassType, ValueType]
 #: Of what stands nowhere in the user's source.
 NOWHERE = Location("", 0, 0, 0, 0, "")
 #: The types whose names mean the same in every program.
-PLAIN_TYPES = {**SCALARS, "int": weak_int, "float": weak_float, "void": VOID, "null": NULL}
+PLAIN_TYPES = {
+    **{each.name: each for each in (*SCALARS.values(), weak_int, weak_float, live_byte)},
+    "void": VOID,
+    "null": NULL,
+}
 #: What every text of a function says of it; the rest is said where it is not as usual.
 HEADER = ("symbol", "name", "kind", "result", "body", "location")
 _TAKEN = {*PLAIN_TYPES, "Array", "inline", "lvalue"}

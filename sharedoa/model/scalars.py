@@ -109,6 +109,8 @@ i8, i16, i32, i64 = (_scalar(f"i{bits}", "int", bits) for bits in (8, 16, 32, 64
 u8, u16, u32, u64 = (_scalar(f"u{bits}", "uint", bits) for bits in (8, 16, 32, 64))
 f32, f64 = (_scalar(f"f{bits}", "float", bits) for bits in (32, 64))
 boolean = ScalarType("bool", "bool", 8, np.dtype(np.bool_))
+live_byte = ScalarType("live_byte", "uint", 8, np.dtype(np.uint8))
+"""What says whether an object lives in a slot (``dispatch.births``), in our own kernels alone."""
 
 weak_int = ScalarType("int", "int", 64, np.dtype(np.int64), weak=True)
 weak_float = ScalarType("float", "float", 64, np.dtype(np.float64), weak=True)

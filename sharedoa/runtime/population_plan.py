@@ -24,6 +24,7 @@ from ..ir.births import Births
 from ..model.classes import ClassType, Method
 from .launch import Program
 from .populations import classes_below, turns_in
+from .slot_calls import may_go_by_slot
 from .vectorised import planned_launches, receiver_programs
 from .vectorised_code import CallForm, as_now, call_program
 
@@ -78,6 +79,8 @@ class Planned:
     geometry: Geometry | None = None
     #: Of which classes they make objects in turn.
     turns: AllTurns = NO_TURNS
+    #: Which method is called on the receivers, where the numbers of threads mean nothing.
+    by_slot: tuple[ClassType, Method] | None = None
 
     def most_threads(self, most: Most) -> int:
         together = most.get(self.receivers)
@@ -273,16 +276,22 @@ def _of_call(
     if is_settled:
         return _of_settled(heap, call, concrete)
     counted = CallForm(_none_each(call), exact=True, counted=True)
-    births = _births(call)
-    if len(concrete) > 1 and births.changes:
+    if len(concrete) > 1 and _births(call).changes:
         # All see who lived before any of them was called.
         program = _call_of_all(call, counted._replace(exact=False))
-        return [Planned(program, births, call.given, tuple(concrete))]
+        return [_planned(program, call, tuple(concrete))]
     found = []
     for each in concrete:
         program = call_program(each, ((each, as_now(each, method)),), counted)
-        found.append(Planned(program, program.uses().births, call.given, (each,)))
+        found.append(_planned(program, call, (each,)))
     return found
+
+
+def _planned(program: Program, call: PopulationCall, receivers: tuple[ClassType, ...]) -> Planned:
+    called = call.objects._cls, call.method
+    uses = program.uses()
+    by_slot = called if may_go_by_slot(uses) else None
+    return Planned(program, uses.births, call.given, receivers, by_slot=by_slot)
 
 
 def _of_settled(heap: Heap, call: PopulationCall, concrete: Sequence[ClassType]) -> list[Planned]:

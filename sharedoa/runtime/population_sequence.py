@@ -61,6 +61,7 @@ from .population_plan import (
     plan_of,
     spans_of,
 )
+from .slot_calls import called_by_slot
 from .specialisation import differing, number_slots, words_of
 from .surroundings import Surroundings
 from .vectorised import geometry_of
@@ -310,7 +311,11 @@ class PopulationSequence(LaunchSequence):
         threads = planned.most_threads(room)
         living: list[Listing] = []
         count: int | None = None
-        if planned.receivers:
+        varying: frozenset[int] = frozenset()
+        by_slot = called_by_slot(heap, planned, surroundings.looks, threads)
+        if by_slot is not None:
+            program, arguments, threads, varying = by_slot
+        elif planned.receivers:
             listed, living = surroundings.list_living(planned, threads)
             arguments = (*listed, *arguments)
             count = listed[1]._address
@@ -329,9 +334,10 @@ class PopulationSequence(LaunchSequence):
             *own_settings(heap, *planned.settings),
             slots,
             self._is_specialised,
-            births=planned.births or None,
+            births=program.uses().births or None,
             before=before,
             after=after,
+            varying=varying,
         )
         if not before and not after:
             surroundings.alone[key] = found
@@ -458,7 +464,7 @@ def _note_varying(launches: Sequence[RecordedLaunch]) -> None:
         slots = number_slots(program.uses(), program.plan.first_slots)
         varying = differing([words_of(each.slots, slots) for each in own])
         for each in own:
-            each.varying = varying
+            each.varying = varying.union(each.varying)
 
 
 def _looks(plan: Plan, most: Most, regions: Sequence[Region]) -> dict[Region, SlotBytes]:

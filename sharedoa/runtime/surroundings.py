@@ -32,7 +32,7 @@ class Surroundings:
     def __init__(self, heap: Heap, looks: Mapping[Region, SlotBytes], reports: int) -> None:
         """``looks``: which slots of each region to look at; ``reports``: the address of what the
         device says of them."""
-        self._heap, self._looks, self._reports = heap, looks, reports
+        self._heap, self.looks, self._reports = heap, looks, reports
         self._births = births_by_class(heap)
         self._slot_lists: SlotLists = heap.backend.slot_lists
         self._lists: dict[tuple[ClassType, ...], tuple[Any, Any]] = {}
@@ -62,7 +62,7 @@ class Surroundings:
             for number, region in enumerate(regions):
                 after = counts._address + 8 * number
                 numbers = numbers_of(region, self._heap.encoding)
-                slots, where = self._looks[region], (objects._address, item, before, after)
+                slots, where = self.looks[region], (objects._address, item, before, after)
                 listings.append(Listing(slots, True, most, numbers, *where))
                 before = after
             self._listed.add(key)
@@ -93,7 +93,7 @@ class Surroundings:
                 for listed, place in zip(table.lists, places, strict=True)
                 if count is not None
             }
-            looks = self._looks
+            looks = self.looks
             write_table(placement, lists, extent, table, looks, limits, living)
         elif living:
             lists.list_slots(living)
@@ -106,7 +106,7 @@ class Surroundings:
             return []
         lists, launches = self._slot_lists.recorder()
         ended = classes_below(births)
-        looks, address = self._looks, self._reports
+        looks, address = self.looks, self._reports
         settled = {r for r in looks if r.cls in births.made or r.cls in ended}
         settle_regions(lists, looks, births.made, ended, address, settled)
         changed = {region.cls for region in settled}

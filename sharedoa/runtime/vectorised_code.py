@@ -7,6 +7,8 @@ array that has one element an object belongs to object n of the stretch. So ever
 with the s that its index tells and its n,
 
     results[position_s + n] = objects_s[n].method(values[position_s + n] or value, ...)
+
+Where a stretch is all slots of a region, the method is called on those in which objects live.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
+
+from dispatch.births import LIVED
 
 from .. import ir
 from ..errors import ClassError
@@ -27,7 +31,7 @@ from ..model import intrinsics
 from ..model.classes import ClassType, Method, Signature
 from ..model.kept_by_class import kept_by_class
 from ..model.object import shared_type
-from ..model.scalars import boolean, i64, weak_int
+from ..model.scalars import boolean, i64, live_byte, weak_int
 from ..model.types import VOID, ArrayType, ReferenceType, Type
 from .chained_methods import members_of, overriding
 from .device_errors import null_reference_used
@@ -45,7 +49,8 @@ class CallForm(NamedTuple):
     of a stretch are of its class itself; ``each``: objects of a group, 1 or ``ir.core.NEIGHBOURS``;
     ``located``: it is told the position of each stretch, which else is 0; ``whole_warps``: there
     are threads after those of a stretch that have no object; ``counted``: of the one stretch the
-    first ones alone are called on, and an array says how many.
+    first ones alone are called on, and an array says how many; ``by_slot``: of each stretch those
+    are called on that lived when the launch began, as an array of the slots' bytes says.
     """
 
     elementwise: tuple[bool, ...]
@@ -54,6 +59,7 @@ class CallForm(NamedTuple):
     located: bool = False
     whole_warps: bool = False
     counted: bool = False
+    by_slot: bool = False
 
 
 @kept_by_class
@@ -130,6 +136,9 @@ def _launch_signature(methods: tuple[tuple[ClassType, Method], ...], form: CallF
     if form.counted:
         names.append("counts")
         types.append(ArrayType(i64))
+    living = [f"living_{number}" for number in numbers if form.by_slot]
+    names += living
+    types += [ArrayType(live_byte)] * len(living)
     names += method.names
     types += [ArrayType(t) if e else t for t, e in zip(method.types, form.elementwise, strict=True)]
     if method.result != VOID:
@@ -147,10 +156,11 @@ def _in_cpython(methods: tuple[tuple[ClassType, Method], ...], form: CallForm) -
         stretches, first_threads = given[:count], (0, *given[count : 2 * count - 1])
         positions = given[2 * count - 1 :][: count if form.located else 0]
         values = given[2 * count - 1 + len(positions) + int(form.counted) :]
+        living, values = values[: count * form.by_slot], values[count * form.by_slot :]
         number = bisect_right(first_threads, thread) - 1
         objects = stretches[number]
         place = thread - first_threads[number]
-        if place < len(objects):
+        if place < len(objects) and not (living and not living[number][place] & LIVED):
             i = place + (positions[number] if positions else 0)
             pieces = [v[i] if e else v for v, e in zip(values, elementwise, strict=False)]
             method = methods[number][1]
@@ -217,6 +227,8 @@ class _Kernel:
         rest = rest[len(self._positions) :]
         self._counts = rest[0] if form.counted else None
         rest = rest[int(form.counted) :]
+        self._living = rest[:count] if form.by_slot else []
+        rest = rest[len(self._living) :]
         self._values = rest[: len(form.elementwise)]
         self._results = rest[-1] if len(rest) > len(form.elementwise) else None
         self._thread = tree.Variable("thread", weak_int)
@@ -275,6 +287,12 @@ class _Kernel:
 
     def _alone(self, number: int, place: tree.Expression, length: tree.Expression) -> Statements:
         calls = self._calls(number, place, [None])
+        if self._living:
+            # A launch changes the other bits alone.
+            byte = self._element(self._living[number], place, None)
+            lived = tree.Binary(live_byte, self._location, "and", byte, self._byte(LIVED))
+            test = tree.Compare(boolean, self._location, "ne", lived, self._byte(0))
+            calls = [tree.If(self._location, test, calls, [])]
         if self._counts is not None:
             length = self._element(self._counts, self._constant(0), None)
             length = tree.Convert(weak_int, self._location, length)
@@ -358,6 +376,9 @@ class _Kernel:
 
     def _constant(self, value: int) -> tree.Expression:
         return tree.Constant(weak_int, self._location, value)
+
+    def _byte(self, value: int) -> tree.Expression:
+        return tree.Constant(live_byte, self._location, value)
 
     def _binary(
         self, operator: tree.BinaryOperator, left: tree.Expression, right: tree.Expression

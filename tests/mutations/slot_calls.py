@@ -1,0 +1,103 @@
+"""Faults in captured calls with a thread for each slot, and in what says who has ended."""
+
+from .mutation import Mutation
+
+_CALLS, _PASS = "sharedoa/runtime/slot_calls.py", "sharedoa/ir/passes/own_bytes.py"
+_CODE, _KERNELS = "sharedoa/runtime/vectorised_code.py", "sharedoa/backends/slot_code.py"
+_SEQUENCE = "sharedoa/runtime/population_sequence.py"
+_TESTS = "tests/runtime/test_slot_calls.py"
+_SAME = (f"{_TESTS}::test_the_same_as_with_lists[pretended-aos-32]",)
+_SEEN = (f"{_TESTS}::test_methods_of_which_the_number_of_a_thread_is_seen_have_a_list",)
+_TAKEN = (f"{_TESTS}::test_those_that_others_end_meanwhile_are_called[64]",)
+_FILES = ("tests/ir/test_files.py",)
+_SLOTS = "tests/heap/test_slots_on_device.py"
+_SETTLED = (f"{_SLOTS}::test_what_lives_after_launches[pretended-1-40]",)
+
+MUTATIONS = (
+    Mutation(
+        "who makes objects is called slot by slot",
+        _CALLS,
+        "Effects.ASKS_THREAD | Effects.REPORTS",
+        "Effects.REPORTS",
+        "new objects are at places of slots, which are more than there are",
+        _SEEN,
+    ),
+    Mutation(
+        "who reports is called slot by slot", _CALLS,
+        "Effects.ASKS_THREAD | Effects.REPORTS | ", "Effects.ASKS_THREAD | ",
+        "what failed is said of a thread of another number than elsewhere", _SEEN,
+    ),
+    Mutation(
+        "however few of the slots have objects", _CALLS,
+        "if threads > min(_MOST_SLOTS * listed, AXIS_LIMIT):", "if threads > AXIS_LIMIT:",
+        "a class of which few are left costs as many threads as it had objects",
+        (f"{_TESTS}::test_few_objects_in_many_slots_have_a_list",),
+    ),
+    Mutation(
+        "more stretches than a launch takes", _CALLS,
+        "not 0 < most * len(regions) <= MOST_STRETCHES", "not 0 < most * len(regions)",
+        "code grows with every region",
+        (f"{_TESTS}::test_as_many_regions_as_code_is_made_for",),
+    ),
+    Mutation(
+        "as much code as there are numbers of regions", _CALLS,
+        "most = 1 << (most - 1).bit_length() if most else 0", "pass",
+        "each region more compiles",
+        (f"{_TESTS}::test_as_many_regions_as_code_is_made_for",),
+    ),
+    Mutation(
+        "where threads of regions begin is a constant", _SEQUENCE,
+        "each.varying = varying.union(each.varying)", "each.varying = varying",
+        "each plan compiles",
+        (f"{_TESTS}::test_other_numbers_of_slots_have_the_same_code",),
+    ),
+    Mutation(
+        "all slots are called", _CODE,
+        'lived = tree.Binary(live_byte, self._location, "and", byte, self._byte(LIVED))',
+        "lived = self._byte(LIVED)",
+        "methods are called where nobody lives", _TAKEN,
+    ),
+    Mutation(
+        "who was ended meanwhile is not called", _CODE,
+        'test = tree.Compare(boolean, self._location, "ne", lived, self._byte(0))',
+        'test = tree.Compare(boolean, self._location, "eq", byte, self._byte(LIVED))',
+        "who is called depends on who comes first", _TAKEN,
+    ),
+    Mutation(
+        "the byte of another region", _PASS,
+        "bytes_of = dict(zip(parameters, bytes, strict=False))",
+        "bytes_of = dict(zip(parameters, bytes[::-1], strict=False))",
+        "an object of another class ends", _SAME,
+    ),
+    Mutation(
+        "others end by one's own byte", _PASS,
+        'elif operation.kind == "delete" and _takes_receiver(operation, made):',
+        'elif operation.kind == "delete":',
+        "who deletes others ends itself", _TAKEN,
+    ),
+    Mutation(
+        "those that a method calls look for the byte", _PASS,
+        "each.kind == \"delete\" or each.attributes.get(\"symbol\") in found",
+        'each.kind == "delete"',
+        "they search for what is known", _FILES,
+    ),
+    Mutation(
+        "who ended first is not asked", "sharedoa/codegen/births.py",
+        "        return end(emitter.builder.add(emitter.builder.extract_value(bytes, 0), slot))",
+        "        end(emitter.builder.add(emitter.builder.extract_value(bytes, 0), slot))\n"
+        "        return TRUE",
+        "two threads have ended the same object", _TAKEN,
+    ),
+    Mutation(
+        "reports of what is gone that nobody writes", _KERNELS,
+        "is_new = builder.and_(is_gone, _is_none(builder, gone_before))",
+        "is_new = builder.and_(is_gone, is_any(builder, gone_before))",
+        "the host does not learn that objects have ended", _SETTLED,
+    ),
+    Mutation(
+        "some that are counted together are left out", "sharedoa/backends/slot_kernels.py",
+        "for some in _batches(regions, max(kernels)):", "for some in _batches(regions, 16)[:1]:",
+        "regions behind the first ones have as many objects as before",
+        (f"{_SLOTS}::test_lists_of_several_regions[together-pretended-50]",),
+    ),
+)  # fmt: skip
