@@ -131,6 +131,11 @@ _IGNORED = {
 
 
 def refuse_ignored(name: str, attribute: str) -> None:
+    if attribute == "__dataclass_params__":  # the first thing that the decorator sets
+        raise ClassError(
+            f"class {name} is decorated as a dataclass, and shared classes are made otherwise",
+            f"leave the decorator out: {name}(field=value) and defaults of fields need none",
+        )
     if attribute in _IGNORED:
         raise ClassError(
             f"class {name} defines {attribute}, which kernels do not call: there, "

@@ -320,8 +320,10 @@ def _declare_class(
         for name, annotation in annotations.items():
             where = f"class {cls.__name__}, field {name}"
             if name in inherited:
+                instead = f", or for another default leave out its type: {name} = ..."
                 raise ClassError(
-                    f"{where}: {base.field_owner(name).name} declares it already", "rename it"
+                    f"{where}: {base.field_owner(name).name} declares it already",
+                    f"rename it{instead if name in defaults else ''}",
                 )
             fields[name] = resolve(annotation, scope, where)
             refuse_grid(fields[name], where)

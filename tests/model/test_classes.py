@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Optional, Self
 
@@ -203,6 +204,32 @@ def test_a_shared_class_has_one_base() -> None:
             pass
 
     assert "hold a reference to the other instead" in caught.value.help
+
+
+def test_a_dataclass_is_refused_by_its_name() -> None:
+    """Its own words were that __eq__ is defined, or that a default is a descriptor."""
+    for options in ({}, {"eq": False}, {"frozen": True, "order": True}):
+        with pytest.raises(
+            oa.ClassError, match="class Crate is decorated as a dataclass"
+        ) as caught:
+
+            @dataclass(**options)  # type: ignore[call-overload,untyped-decorator]
+            class Crate(oa.Object):
+                width: i32 = 3
+
+        assert "leave the decorator out: Crate(field=value)" in caught.value.help
+
+
+def test_another_default_of_a_field_has_no_type() -> None:
+    class Crate(oa.Object):
+        width: i32 = 3
+
+    class Box(Crate):
+        width: i32 = 5
+
+    with pytest.raises(oa.ClassError, match="Crate declares it already") as caught:
+        shared_type(Box).fields
+    assert "leave out its type: width = ..." in caught.value.help
 
 
 @pytest.mark.parametrize(
