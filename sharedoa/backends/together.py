@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from ..errors import BackendError
+from ..own_threads import OwnThread
 
 
 def run_together(
@@ -23,8 +24,10 @@ def run_together(
         if complete:
             run_member(number)
 
-    members = [threading.Thread(target=member, args=(number,)) for number in range(count)]
-    started = []
+    members: list[threading.Thread] = [
+        OwnThread(target=member, args=(number,)) for number in range(count)
+    ]
+    started: list[threading.Thread] = []
     try:
         for thread in members:
             thread.start()

@@ -20,6 +20,8 @@ from collections.abc import Callable
 from enum import IntEnum
 
 from ..forks import renew_in_child, tell_child
+from ..own_threads import OwnThread
+from ..uninterrupted import uninterrupted
 from . import knobs
 
 _SWITCH_SECONDS = 0.0002
@@ -90,15 +92,15 @@ class _Worker:
 
     def submit(self, work: Callable[[Task], None], urgency: Urgency) -> Task:
         task = Task(work, urgency)
-        with self._lock:
+        with uninterrupted, self._lock:  # a thread that is not noted would not work
             self._tasks.append(task)
             if self._thread is None:
-                thread = threading.Thread(target=self._work, name="sharedoa background")
+                thread = OwnThread(target=self._work, name="sharedoa background")
                 thread.daemon = False  # whatever the thread is that submits
                 try:
                     thread.start()
                     self._thread = thread
-                except RuntimeError:  # no more threads, or the interpreter is about to end
+                except RuntimeError:  # no threads, no memory, or the interpreter is about to end
                     self._tasks.pop().drop()
         return task
 
@@ -125,6 +127,8 @@ class _Worker:
         """What is to be run now; ``below``: only what is more urgent, before what is running goes
         on."""
         with self._lock:
+            if self._thread is not threading.current_thread():  # given up before it began
+                return None
             if not threading.main_thread().is_alive():  # the interpreter waits for us to end
                 self._drop_all()
                 for task in self._running:

@@ -7,10 +7,11 @@ import threading
 import numpy as np
 import pytest
 
-from sharedoa.backends import Backend, thread_team
+from sharedoa.backends import Backend, together
 from sharedoa.errors import BackendError
 from sharedoa.targets.base import I64
 
+from ..no_threads import no_thread_begins
 from ..targets.hand_written import place
 from .launching import Launcher, address_of, shared_words
 
@@ -85,10 +86,15 @@ def test_two_dimensional_blocks(backend: Backend):
     np.testing.assert_array_equal(words.reshape(8, 8), tiles)
 
 
+def test_a_thread_without_memory_to_begin() -> None:
+    with no_thread_begins(), pytest.raises(BackendError, match="smaller block"):
+        together.run_together(lambda number: None, 2, lambda threads: None)
+
+
 def test_too_few_threads_is_an_error_not_a_hang(cpu_backend: Backend, monkeypatch):
     started: list[threading.Thread] = []
 
-    class FewThreads(threading.Thread):
+    class FewThreads(together.OwnThread):
         def start(self) -> None:
             if len(started) == 5:
                 raise RuntimeError("can't start new thread")
@@ -97,7 +103,7 @@ def test_too_few_threads_is_an_error_not_a_hang(cpu_backend: Backend, monkeypatc
 
     words = shared_words(cpu_backend, np.arange(32))
     kernel = Launcher(cpu_backend, rotate(rounds=1), uses_barrier=True)
-    monkeypatch.setattr(thread_team.threading, "Thread", FewThreads)
+    monkeypatch.setattr(together, "OwnThread", FewThreads)
     with pytest.raises(BackendError, match="smaller block"):
         kernel(address_of(words), threads=32, block=(32, 1))
     np.testing.assert_array_equal(words, np.arange(32))

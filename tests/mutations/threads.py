@@ -305,4 +305,25 @@ MUTATIONS = (
             "test_a_run_launches_when_nobody_else_has_the_books",
         ),
     ),
+    Mutation(
+        "a thread that has no memory to begin is waited for", "sharedoa/own_threads.py",
+        "super().wait(PATIENCE_SECONDS)", "super().wait(timeout)",
+        "the program hangs where memory runs out",
+        (
+            "tests/backends/test_barrier.py::test_a_thread_without_memory_to_begin",
+            "tests/runtime/test_background.py::test_a_thread_without_memory_to_begin",
+        ),
+    ),
+    Mutation(
+        "a thread that never began counts", "sharedoa/own_threads.py",
+        "if not self._started.is_set():", "if False:",
+        "what was submitted is never done", 
+        ("tests/runtime/test_background.py::test_a_thread_without_memory_to_begin",),
+    ),
+    Mutation(
+        "a thread that begins late works beside another", "sharedoa/runtime/background.py",
+        "if self._thread is not threading.current_thread():", "if False:",
+        "two threads compile, of which nobody waits for one",
+        ("tests/runtime/test_background.py::test_a_thread_that_was_given_up_works_no_more",),
+    ),
 )  # fmt: skip

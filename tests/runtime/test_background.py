@@ -20,8 +20,10 @@ import sharedoa as oa
 from sharedoa import f32
 from sharedoa.ir.job import Job
 from sharedoa.model.clusters import Clusters
+from sharedoa.own_threads import OwnThread
 from sharedoa.runtime import background, clustering, compared_clusters, knobs, launch
 from tests.codegen.interpreted import InterpretedGpu
+from tests.no_threads import no_thread_begins
 
 COUNT = 256
 SOME = np.random.default_rng(7).permutation(COUNT)
@@ -266,6 +268,29 @@ def test_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     begin.set()
     assert background.wait() and seen[-1] is True and not second.is_done
     assert sys.getswitchinterval() == usual
+
+
+def test_a_thread_without_memory_to_begin() -> None:
+    with no_thread_begins():
+        task = background.submit(lambda task: None)
+        assert task.is_dropped and background.wait()
+    task = background.submit(lambda task: None)
+    assert background.wait() and task.is_done
+
+
+def test_a_thread_that_was_given_up_works_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    late: list[Any] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(OwnThread, "start", lambda thread: late.append(thread))
+        background.submit(lambda task: None)
+    begin, seen = threading.Event(), []
+    background._worker._thread = None
+    background.submit(lambda task: seen.append(begin.wait(60)))
+    background.submit(lambda task: seen.append(threading.current_thread()))
+    threading.Thread.start(late[0])
+    late[0].join(60)
+    begin.set()
+    assert background.wait() and late[0] not in seen and len(seen) == 2
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
