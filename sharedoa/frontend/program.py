@@ -168,20 +168,20 @@ class ProgramBuilder:
                 self.gradients[symbol] = self.require_function(function.gradient)
         return symbol
 
-    @noted
     def value_signature(self, struct: ValueType, name: str) -> Signature:
-        """The signature of the method that CPython calls. Raises ClassError where it cannot be."""
-        if not is_ours(struct.python_class):
+        """The signature of the method that CPython calls, or would call if its parameters fitted.
+        Raises ClassError where it cannot be."""
+        cls = struct.python_class
+        if not is_ours(cls):  # another function in its place is refused
             follow_value(struct, name)
+            own = getattr(cls, name, None)
+            self.dependencies.append(NameDependency("attribute", cls, name, own))
+            self._depend_on_code(own)
         return method_signature(struct, name)
 
     @noted
     def require_value_method(self, struct: ValueType, name: str) -> str:
-        cls, signature = struct.python_class, self.value_signature(struct, name)
-        if not is_ours(cls):  # another function in its place is refused
-            own = getattr(cls, name, None)
-            self.dependencies.append(NameDependency("attribute", cls, name, own))
-            self._depend_on_code(own)
+        signature = self.value_signature(struct, name)
         return self._require(
             (struct, name), struct.made, f"value.{struct.name}.{name}", f"{struct.name}.{name}",
             struct.methods[name], lambda: signature, struct, None,

@@ -203,3 +203,37 @@ def test_what_was_refused_is_refused_again(module: ModuleType) -> None:
     for kernel in ("first", "second"):
         with pytest.raises(oa.CompileError, match="FACTOR"):
             text(module, kernel)
+
+
+OPERATORS = """
+@oa.value
+class Left:
+    x: f32
+    def __mul__(self, other: f32) -> f32:
+        return self.x * other
+@oa.value
+class Right:
+    x: f32
+    def __rmul__(self, other: Left) -> f32:
+        return self.x * other.x
+@oa.func
+def product(left: Left, right: Right) -> f32:
+    return left * right
+def first(left: Left, right: Right, out: oa.Array[f32]):
+    out[0] = product(left, right)
+def second(left: Left, right: Right, out: oa.Array[f32]):
+    out[0] = product(left, right) + 1.0
+"""
+
+
+def test_an_operator_that_does_not_fit_is_replaced(tmp_path: Path) -> None:
+    """CPython asks it first: what fits instead is no longer what runs."""
+    module = load_module(tmp_path, OPERATORS)
+    before = translate_kernel(module.first)
+    assert before.current()
+    module.Left.__mul__ = lambda left, right: 7.0
+    World.advance()  # as launches do that see it
+    assert not before.current()
+    for kernel in (module.first, module.second):
+        with pytest.raises(oa.ClassError, match="__mul__ was replaced"):
+            translate_kernel(kernel)

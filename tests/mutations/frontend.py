@@ -16,6 +16,11 @@ MUTATIONS = (
         ("tests/model/test_values.py::test_methods_with_types_of_the_host_are_its_own",),
     ),
     Mutation(
+        "nobody looks at operators that do not fit", "sharedoa/frontend/program.py",
+        'self.dependencies.append(NameDependency("attribute", cls, name, own))\n', "pass\n",
+        "a kernel goes on with another operator than CPython runs", (_KEPT_TEST,),
+    ),
+    Mutation(
         "objects have no abs", "sharedoa/frontend/library.py",
         "    if isinstance(value.type, ReferenceType):\n        from .calls",
         "    if False:\n        from .calls",
@@ -191,8 +196,8 @@ MUTATIONS = (
     Mutation(
         "an operator of a value that was changed in place is what it was",
         "sharedoa/frontend/program.py",
-        "        if not is_ours(struct.python_class):\n",
-        '        if not is_ours(struct.python_class) and not name.startswith("__"):\n',
+        "        if not is_ours(cls):  # another",
+        '        if not is_ours(cls) and not name.startswith("__"):  # another',
         "in a notebook kernels refuse an operator that was edited",
         ("tests/runtime/test_autoreload.py::test_what_was_edited_runs[sign of a value]",),
     ),
