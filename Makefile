@@ -58,9 +58,12 @@ affected: $(VENV)/installed
 	$(BIN)/python -m tests.affected $(SINCE) > $(OUT)/affected.txt
 	[ ! -s $(OUT)/affected.txt ] || $(PYTEST) -m "not gpu and not slow" @$(OUT)/affected.txt
 
-# Types are checked beside the tests, as they keep one core only.
+# Types are checked beside the tests, as they keep one core only; meanwhile one of the processes of
+# the tests collects them before the other does (tests/one_first.py).
 test: $(VENV)/installed
-	$(MAKE) --jobs=2 lint test-fast
+	mkdir -p $(OUT)
+	touch $(OUT)/collecting
+	COLLECTS_FIRST=$(abspath $(OUT))/collecting $(MAKE) --jobs=2 lint test-fast
 
 test-fast: $(VENV)/installed
 	$(PYTEST) -m "not gpu and not slow"

@@ -29,6 +29,7 @@ from sharedoa.runtime.specialisation import policy
 from . import card_memory
 from .kept_code import kept_folder, session_folder
 from .modes import few_places
+from .one_first import has_collected, wait_for_the_first
 from .quick_code import quick_code
 
 __all__ = ["kept_folder", "quick_code", "session_folder"]
@@ -65,6 +66,10 @@ if _SHARES_A_GPU:
     card_memory.share(cuda_device(0))
 
 
+def pytest_sessionstart() -> None:
+    wait_for_the_first()
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     marker = item.get_closest_marker("gpu")
     if marker is None:
@@ -85,6 +90,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Nor are modules and tests searched for garbage, which stay."""
+    has_collected()
     gc.freeze()
 
 
