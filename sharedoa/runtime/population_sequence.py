@@ -248,7 +248,7 @@ class PopulationSequence(LaunchSequence):
             self._made_at = world, _places(placement), placement.moves, plan.settled
             for cls in plan.changing:
                 versions.setdefault(cls, placement.class_version(cls))
-        _note_varying(self._launches)  # without the lock, as it asks what programs use
+        _note_uses(self._launches)  # without the lock, as it asks what programs use
         if is_first and background.is_on():  # the next plan may list more regions together
             lists = heap.backend.slot_lists
             background.submit(lambda task: lists.make_ready(), background.Urgency.NEEDED)
@@ -334,7 +334,8 @@ class PopulationSequence(LaunchSequence):
             *own_settings(heap, *planned.settings),
             slots,
             self._is_specialised,
-            births=program.uses().births or None,
+            # Of another program than the plan's: see ``_note_uses``.
+            births=planned.births or None if by_slot is None else None,
             before=before,
             after=after,
             varying=varying,
@@ -455,8 +456,10 @@ def _with_threads(plan: Plan, room: Most) -> list[Planned]:
     return [each for each in plan.launches if each.most_threads(room)]
 
 
-def _note_varying(launches: Sequence[RecordedLaunch]) -> None:
-    """Which numbers are constants of the code of none of the launches."""
+def _note_uses(launches: Sequence[RecordedLaunch]) -> None:
+    """What programs have to be asked for, whose locks are taken before that on the heap's books:
+    which numbers are constants of the code of none of the launches, and what those do to
+    populations whose program depends on where objects lie."""
     by_program: dict[Program, list[RecordedLaunch]] = {}
     for each in launches:
         by_program.setdefault(each.program, []).append(each)
@@ -465,6 +468,7 @@ def _note_varying(launches: Sequence[RecordedLaunch]) -> None:
         varying = differing([words_of(each.slots, slots) for each in own])
         for each in own:
             each.varying = varying.union(each.varying)
+            each.births = each.births or program.uses().births or None
 
 
 def _looks(plan: Plan, most: Most, regions: Sequence[Region]) -> dict[Region, SlotBytes]:

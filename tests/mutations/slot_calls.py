@@ -52,6 +52,14 @@ MUTATIONS = (
         (f"{_TESTS}::test_other_numbers_of_slots_have_the_same_code",),
     ),
     Mutation(
+        "programs are asked where the books are locked",
+        _SEQUENCE,
+        "births=planned.births or None if by_slot is None else None,",
+        "births=program.uses().births or None,",
+        "a run and who compiles beside it wait for each other for ever",
+        (f"{_TESTS}::test_programs_are_asked_before_the_books_are_locked",),
+    ),
+    Mutation(
         "all slots are called", _CODE,
         'lived = tree.Binary(live_byte, self._location, "and", byte, self._byte(LIVED))',
         "lived = self._byte(LIVED)",

@@ -13,7 +13,9 @@ import sharedoa as oa
 from sharedoa import i32, i64
 from sharedoa.heap.living import births_by_class
 from sharedoa.runtime import population_sequence, slot_calls
+from sharedoa.runtime.launch import Program
 from sharedoa.runtime.launch_sequence import RecordedLaunch
+from sharedoa.runtime.population_sequence import PopulationSequence
 
 from ..backends.pretend_device import PretendDevice
 from ..codegen.interpreted import InterpretedGpu
@@ -316,6 +318,37 @@ def test_other_numbers_of_slots_have_the_same_code(
         assert len(heap.all(Leaf)) == 6 * 50 + 3 * 70
     first_threads = {each.arguments[2] for each in slot_by_slot if each is not None}
     assert len(first_threads) == 3 and len(set(map(id, units))) == 1
+
+
+def test_programs_are_asked_before_the_books_are_locked(
+    slot_by_slot: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who compiles beside launches has a program's lock and waits for that on the books."""
+    uses, recorded = Program.uses, PopulationSequence._recorded
+    is_locked = False
+
+    def asked(program: Program) -> Any:
+        assert not is_locked
+        return uses(program)
+
+    def locked(*given: Any) -> Any:
+        nonlocal is_locked
+        is_locked = True
+        try:
+            return recorded(*given)
+        finally:
+            is_locked = False
+
+    monkeypatch.setattr(Program, "uses", asked)
+    monkeypatch.setattr(PopulationSequence, "_recorded", locked)
+    with oa.Heap(backend=PretendDevice(1 << 16)) as heap:
+        heap.new(Thing, 60, number=np.arange(60))
+        with oa.capture() as step:
+            oa.all(Thing).end()
+            oa.all(Thing).divide()
+        step.run()
+        assert len(heap.all(Thing)) == 60
+    assert [each is not None for each in slot_by_slot[:2]] == [True, False]
 
 
 def test_modes_that_know_nothing_of_populations_have_lists(slot_by_slot: Made) -> None:
