@@ -226,7 +226,7 @@ MUTATIONS = (
         ("tests/runtime/test_autoreload.py::test_what_was_edited_runs[mixin]",),
     ),
     Mutation(
-        "constants of mixins stay", "sharedoa/frontend/expressions.py",
+        "constants of mixins stay", "sharedoa/frontend/attributes.py",
         "if has_mixins(below.python_class):", "if False:",
         "a kernel keeps what a class that another inherits from held once",
         ("tests/runtime/test_constants.py::test_constants_of_mixins",),
@@ -422,7 +422,7 @@ MUTATIONS = (
         "NaN is lost", ("tests/frontend/test_number_calls.py::test_as_in_cpython",),
     ),
     Mutation(
-        "constants of None", "sharedoa/frontend/expressions.py",
+        "constants of None", "sharedoa/frontend/attributes.py",
         "[tree.Require(location, one)]", "[]",
         "None has the constant of some class", ("tests/runtime/test_null_receivers.py",),
     ),
