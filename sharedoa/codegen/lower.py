@@ -17,7 +17,6 @@ from ..ir.core import Function, Lane, Location, Program, operations_in, type_of
 from ..ir.job import Job, owners_of_fields
 from ..ir.passes.calls import called_by
 from ..ir.regrouping import may_regroup
-from ..ir.roles import stored_roles
 from ..ir.storing import threads_at_once
 from ..targets.base import Asking
 from ..targets.packed_threads import ASKED_AT_ONCE
@@ -93,7 +92,7 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
         job.facts.clusters(family)
     kernel = program.kernel
     module = target.new_module(kernel.symbol)
-    roles = RoleMetadata(module, stored_roles(program))
+    roles = RoleMetadata(module, program)
     emitter = ProgramEmitter(target, job.layout, job.encoding, debug, module, roles, job.fastmath)
     if job.lines:
         emitter.lines = LineTable(module, target.is_device, kernel.location.file)

@@ -8,18 +8,24 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..ir.roles import EVERYTHING, Role, kin_of, may_meet
+from ..ir.core import Program
+from ..ir.roles import EVERYTHING, Role, element_role, kin_of, may_meet, stored_roles
+from ..model.scalars import live_byte
+from ..model.types import ArrayType
 from .types import I64
 
 
 class RoleMetadata:
-    """The metadata of one module's accesses."""
+    """The metadata of the accesses of one program, in its module."""
 
-    def __init__(self, module: ir.Module, stored: frozenset[Role]) -> None:
+    def __init__(self, module: ir.Module, program: Program) -> None:
         self._module = module
-        self._stored = stored
+        self._stored = stored_roles(program)
+        if any(each.type == ArrayType(live_byte) for each in program.kernel.parameters):
+            # Who ends objects changes other bits there.
+            self._stored |= {element_role(live_byte)}
         self._by_kin: dict[Role, list[Role]] = {}
-        for role in stored:
+        for role in self._stored:
             self._by_kin.setdefault(kin_of(role), []).append(role)
         self._is_stored: dict[Role, bool] = {}
         self._tags: dict[Role, Any] = {}

@@ -97,6 +97,14 @@ MUTATIONS = (
         "two threads have ended the same object", _TAKEN,
     ),
     Mutation(
+        "bytes that nobody writes to",
+        "sharedoa/codegen/roles.py",
+        "self._stored |= {element_role(live_byte)}",
+        "pass",
+        "code promises a GPU that memory stays as it is which the launch changes",
+        (f"{_TESTS}::test_bytes_are_asked_and_written_without_a_search",),
+    ),
+    Mutation(
         "reports of what is gone that nobody writes", _KERNELS,
         "is_new = builder.and_(is_gone, _is_none(builder, gone_before))",
         "is_new = builder.and_(is_gone, is_any(builder, gone_before))",

@@ -3,6 +3,7 @@ plain Python does."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -210,6 +211,31 @@ def test_in_the_interpreter_of_ptx(slot_by_slot: Made) -> None:
         assert oa.all(Leaf).number.numpy().tolist() == living
         assert ended.numpy().tolist() == [60 + 25 - len(living)]
     assert any(slot_by_slot)
+
+
+def test_bytes_are_asked_and_written_without_a_search(
+    slot_by_slot: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not as memory that nobody writes to in the launch."""
+    texts: list[str] = []
+    bind = RecordedLaunch.bind
+
+    def noting(launch: RecordedLaunch, *given: Any) -> Any:
+        found = bind(launch, *given)
+        texts.append(str(found.unit.compilation.products["ptx"]))
+        return found
+
+    monkeypatch.setattr(RecordedLaunch, "bind", noting)
+    with oa.Heap(backend=InterpretedGpu()) as heap:
+        heap.new(Thing, 40, number=np.arange(40))
+        with oa.capture() as step:
+            oa.all(Thing).end()
+        step.run()
+        assert len(heap.all(Thing)) == 20
+    (text,) = texts
+    loads = re.findall(r"ld\.global\S*", text)
+    assert len(loads) == 2 and "ld.global.b8" in loads, text
+    assert len(re.findall(r"(?:atom|red)\.\S*global\S*", text)) == 1, text
 
 
 class Thing(oa.Object):
