@@ -158,8 +158,10 @@ class Capture(Recorder):
             for value, type in zip(given, types, strict=True)
         ):
             # An array with an element for each object has as many as there are now.
-            named = dict(zip(method.signature.names, given, strict=True))
-            self.record_call(lambda: call(objects, method.name, (), named))
+            # By position where that may be: the method may have other names when it runs.
+            names, most = method.signature.names, method.signature.most_by_position
+            first, named = given[:most], dict(zip(names[most:], given[most:], strict=True))
+            self.record_call(lambda: call(objects, method.name, first, named))
         else:
             where = f"kernel {method.owner.name}.{method.name}, argument "
             given = kept(method.signature, given, where)

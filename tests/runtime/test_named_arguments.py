@@ -128,3 +128,26 @@ def test_overriding_methods_take_them_alike() -> None:
 
         with oa.Heap(backend="cpu"):
             _Plane(1)
+
+
+@pytest.mark.parametrize("backend", ["python", "cpu"])
+def test_other_names_when_a_captured_call_runs(backend: str) -> None:
+    class Part(oa.Object):
+        size: i32
+
+        def grow(self, by: i32, *, twice: bool = False) -> None:
+            self.size += by
+
+    with oa.Heap(backend=backend):
+        parts = [Part(size=0), Part(size=1)]
+        each = oa.array(i32, [3, 4])
+        with oa.capture() as step:
+            oa.all(Part).grow(each, twice=True)
+        step.run()
+
+        def grow(self: Part, more: i32, *, twice: bool = False) -> None:
+            self.size -= more * (2 if twice else 1)
+
+        Part.grow = grow  # type: ignore[method-assign,assignment]
+        step.run()
+        assert [part.size for part in parts] == [3 - 6, 5 - 8]
