@@ -92,10 +92,12 @@ def operands(
     node: ast.AST,
 ) -> list[tree.Expression]:
     """What a method that stands for an operator is given."""
-    if len(signature.types) != len(arguments):
+    if not len(arguments) == len(signature.types) == signature.most_by_position:
+        by_position = " by position" if signature.only_named else ""
         context.reject(
             node,
-            f"{label} takes {len(signature.types)} operands, not {len(arguments)}",
+            f"{label} takes {signature.most_by_position} operands{by_position}, not "
+            f"{len(arguments)}",
             "give it the parameters that Python passes to this operator",
         )
     return [

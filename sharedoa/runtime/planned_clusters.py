@@ -105,7 +105,7 @@ def rearrange(
         and background.is_on()
         and any(each.code_to_change(heap, clusters) for each in _all(heap))
     )
-    if is_beside and not sure and before is None and not may_try():
+    if is_beside and not sure and not may_try():
         return
     if before is not None and before.task is not None:
         before.task.drop()

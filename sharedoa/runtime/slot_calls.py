@@ -2,7 +2,7 @@
 
 A list of who lives gives each object a thread of a number of its own. Where nobody asks for that
 number the list is not needed: each thread looks at the byte of a slot, in which a launch leaves the
-bit alone that says who lived when it began. 16 Mi objects are so ended in 79 us instead of 185 on
+bit alone that says who lived when it began. 16 Mi objects are so ended in 115 us instead of 224 on
 an H200.
 """
 

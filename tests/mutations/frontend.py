@@ -266,6 +266,20 @@ MUTATIONS = (
         ("tests/runtime/test_named_arguments.py::test_refused_in_kernels",),
     ),
     Mutation(
+        "operators whose operand is given by name only", "sharedoa/frontend/value_operators.py",
+        "len(arguments) == len(signature.types) == signature.most_by_position:",
+        "len(arguments) == len(signature.types):",
+        "kernels take what CPython refuses",
+        ("tests/runtime/test_named_arguments.py::test_refused_in_kernels",),
+    ),
+    Mutation(
+        "captured calls with arrays name their arguments", "sharedoa/runtime/capture.py",
+        "names, most = method.signature.names, method.signature.most_by_position",
+        "names, most = method.signature.names, 0",
+        "a step fails once a method is defined anew with other names of its parameters",
+        ("tests/runtime/test_named_arguments.py::test_other_names_when_a_captured_call_runs",),
+    ),
+    Mutation(
         "overriding methods that take arguments otherwise", "sharedoa/model/object.py",
         "(mine.names, mine.defaults, mine.only_named) != (",
         "(mine.names, mine.defaults, theirs.only_named) != (",

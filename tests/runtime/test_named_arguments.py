@@ -49,6 +49,9 @@ class Span:
     def at(self, k: i32, *, back: bool = False) -> i32:
         return self.last - k if back else self.first + k
 
+    def __mul__(self, *, k: i32) -> i32:
+        return self.last * k
+
 
 @oa.kernel
 def kernel(tools: oa.Array[Tool], found: oa.Array[i32], numbers: oa.Array[f32]) -> None:
@@ -110,11 +113,12 @@ def test_refused_for_many(
         ("tool.use(1)", "lacks offset"),
         ("scaled(1.0, 2.0)", "takes 1 arguments by position, not 2"),
         ("Tool(1, 2)", "takes 1 arguments by position, not 2"),
+        ("Span(1, 2) * 3", "takes 0 operands by position, not 1"),
     ],
 )
 def test_refused_in_kernels(call: str, complaint: str, tmp_path: Path) -> None:
     text = f"@oa.kernel\ndef kernel(tool: Tool) -> None:\n    {call}\n"
-    module = load_module(tmp_path, text, Tool=Tool, scaled=scaled)
+    module = load_module(tmp_path, text, Tool=Tool, scaled=scaled, Span=Span)
     with oa.Heap(backend="cpu"), pytest.raises(oa.CompileError, match=complaint):
         module.kernel[1](Tool(3))
 
