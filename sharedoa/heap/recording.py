@@ -262,11 +262,12 @@ def deferrer(heap: Heap) -> Deferrer | None:
 def executing(heap: Heap) -> Iterator[None]:
     """Launches of this thread run at once, after all that ``heap`` has deferred."""
     heap.launch_deferred()
-    token = recording.set(None)
+    around = recording.get()
     try:
+        recording.set(None)
         yield
     finally:
-        recording.reset(token)
+        recording.set(around)
 
 
 def refuse_access() -> HeapError:
@@ -296,19 +297,18 @@ def changes_of(heap: Heap) -> int:
     return books.deletions + books.moves + heap.upkeep.births
 
 
-@contextmanager
-def listing(heap: Heap) -> Iterator[None]:
-    """A call in here lists objects of ``heap``, which several threads use, and launches on them.
-    ``OthersError``: it is to be made again."""
+def _listing(heap: Heap, call: Callable[[], T]) -> T:
+    """What ``call`` gives, which lists objects of ``heap``, which several threads use, and launches
+    on them. ``OthersError``: it is to be made again."""
     if recorder() is not None:  # of another heap, which has a word to say
-        yield
-        return
+        return call()
     heap.settle()
-    token = recording.set(Listed(heap, changes_of(heap)))
+    around = recording.get()
     try:
-        yield
+        recording.set(Listed(heap, changes_of(heap)))
+        return call()
     finally:
-        recording.reset(token)
+        recording.set(around)
 
 
 def with_listed(heap: Heap, call: Callable[[], T]) -> T:
@@ -318,8 +318,7 @@ def with_listed(heap: Heap, call: Callable[[], T]) -> T:
     while True:
         try:
             if upkeep.is_shared:
-                with listing(heap):
-                    return call()
+                return _listing(heap, call)
             before = upkeep.listed
             upkeep.listed = books.deletions + books.moves + upkeep.births
             try:
@@ -356,11 +355,12 @@ def others_since_launched() -> HeapError:
 @contextmanager
 def not_recorded() -> Iterator[None]:
     """In the block launches of this thread are executed and nothing else, as a tape's own."""
-    token = recording.set(own)
+    around = recording.get()
     try:
+        recording.set(own)
         yield
     finally:
-        recording.reset(token)
+        recording.set(around)
 
 
 @contextmanager

@@ -258,11 +258,12 @@ class Following:
             if self.taken + len(waiting) == leg[1]:
                 self._launch()
             return
-        token = recording.set(own)
+        around = recording.get()
         try:
+            recording.set(own)
             self._take(step, arguments)
         finally:
-            recording.reset(token)
+            recording.set(around)
 
     def _begins(self, leg: tuple[int, int]) -> bool:
         """Whether the next launch waits, as the first one of that leg."""
@@ -297,9 +298,10 @@ class Following:
         if not waiting:
             return
         memory, steps = self._heap.memory, self._steps[first : first + len(waiting)]
-        token = recording.set(own)
+        around = recording.get()
         self._is_launching = True
         try:
+            recording.set(own)
             if steps[0].leg == (first, first + len(steps)):
                 self._launch_leg(steps, waiting)
             else:
@@ -307,7 +309,7 @@ class Following:
                     self._take(step, arguments)
         finally:
             self._is_launching = False
-            recording.reset(token)
+            recording.set(around)
             memory.deferred = None
             deferring.discard(self)
 

@@ -288,11 +288,12 @@ def scope(**values: Any) -> Iterator[None]:
                 f"there is no setting {name!r}", f"valid settings: {', '.join(known)}"
             )
     parsed = {name: known[name].resolve(value) for name, value in values.items()}
-    token = _in_scope.set({**_in_scope.get(), **parsed})
+    around = _in_scope.get()
     try:
+        _in_scope.set({**around, **parsed})
         yield
     finally:
-        _in_scope.reset(token)
+        _in_scope.set(around)
 
 
 def _check_environment() -> None:

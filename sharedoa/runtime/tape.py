@@ -163,11 +163,12 @@ class Tape(Recorder):
 
     def _follow(self, take: Callable[..., bool], *given: Any) -> bool:
         """Whether the next steps of the course were taken."""
-        token = recording.set(own)
+        around = recording.get()
         try:
+            recording.set(own)
             return take(*given)
         finally:
-            recording.reset(token)
+            recording.set(around)
 
     def _note(
         self,
@@ -221,15 +222,16 @@ class Tape(Recorder):
                     "enter the block of oa.tape() within that of the heap: with heap: ...",
                 )
         self._refuse_others()
-        token = recording.set(own)
+        around = recording.get()
         try:
+            recording.set(own)
             if self._checkpoints is not None:
                 self._checkpoints.launch(program, geometry, arguments, mode, debug)
                 self._events.append(None)
             else:
                 self._launch(program, geometry, arguments, mode, debug)
         finally:
-            recording.reset(token)
+            recording.set(around)
 
     def _launch(
         self,
@@ -305,12 +307,13 @@ class Tape(Recorder):
                 if not each.program.plan.lie_in(heap, values):
                     return False
         self._refuse_others()
-        token = recording.set(own)
+        around = recording.get()
         try:
+            recording.set(own)
             for each, values in zip(calls, given, strict=True):
                 self._launch(each.program, each.geometry, values, way=each.way_of(heap, values))
         finally:
-            recording.reset(token)
+            recording.set(around)
         return True
 
     def record_population_call(self, objects: Any, method: Any, given: tuple[Any, ...]) -> None:

@@ -172,6 +172,13 @@ MUTATIONS = (
         "after Ctrl-C other threads wait for a launch for ever", (f"{_SIGNALS}python-end]",),
     ),
     Mutation(
+        "what is listed is noted before what undoes it", "sharedoa/heap/recording.py",
+        "    try:\n        recording.set(Listed(heap, changes_of(heap)))\n",
+        "    recording.set(Listed(heap, changes_of(heap)))\n    try:\n",
+        "after Ctrl-C launches are refused for what another thread has deleted since",
+        (f"{_SIGNALS}python-end_all]",),
+    ),
+    Mutation(
         "books stay with a launch in CPython that Ctrl-C has ended",
         "sharedoa/runtime/cpython_launches.py",
         "            objects.close()  # a signal may", "            pass  # a signal may",

@@ -10,6 +10,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import i32
+from sharedoa.heap.recording import recording
 from sharedoa.runtime.host_intrinsics import current_thread
 
 from ..heap.invariants import KeptInterruption, check_nothing_is_held
@@ -104,5 +105,5 @@ def test_ctrl_c_leaves_nothing_for_which_others_wait(
         for moment in range(1, moments):
             found = KeptInterruption(moment).during(lambda: work(party))
             check_nothing_is_held(heap)
-            assert current_thread.get() is None
+            assert current_thread.get() is None and recording.get() is None
             found.error = None

@@ -168,10 +168,11 @@ class _Deferred:
         records, self._records = self._records[:count], self._records[count:]
         if heap is None or not records:
             return
-        token = recording.set(None)
+        around = recording.get()
         self._is_launching = True
         left = records
         try:
+            recording.set(None)
             for block, own in groupby(records, _block_of):
                 launched = [*own]
                 left = left[len(launched) :]
@@ -183,7 +184,7 @@ class _Deferred:
                     raise
         finally:
             self._is_launching = False
-            recording.reset(token)
+            recording.set(around)
             if not self._records:
                 heap.memory.deferred = None
 
