@@ -44,7 +44,7 @@ MUTATIONS = (
         "Optional of a number is that number", "sharedoa/model/annotations.py",
         "if isinstance(found, ReferenceType):", "if True:",
         "a field x: Optional[f32] is never None, without a word",
-        ("tests/model/test_classes.py::test_fields_whose_type_is_no_type",),
+        ("tests/model/test_refused_classes.py::test_fields_whose_type_is_no_type",),
     ),
     Mutation(
         "unsigned numbers are printed as C does", "sharedoa/frontend/texts.py",
