@@ -25,12 +25,14 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
 # uv unpacks side by side what it fetches, and keeps it for the next environment: half of pip's
 # processor time, a third of its clock's. It knows no index that pip alone is told of: there pip
-# does it. Neither compiles what is not imported, which would take half a minute.
+# does it. That of Python's own takes 4 s to come; the one for `make wheels` comes with the rest.
+# What is imported is compiled then; all of what is installed would take half a minute.
 $(VENV)/installed: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	-$(BIN)/python -m pip install --quiet --no-compile uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[$(EXTRAS)]' || \
-		$(BIN)/python -m pip install --quiet --no-compile --editable '.[$(EXTRAS)]'
+	$(PYTHON) -m venv --without-pip $(VENV)
+	-$(PYTHON) -m pip --python $(BIN)/python install --quiet --no-compile uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python pip --editable '.[$(EXTRAS)]' || { \
+		$(BIN)/python -m ensurepip && \
+		$(BIN)/python -m pip install --quiet --no-compile --editable '.[$(EXTRAS)]'; }
 	touch $@
 
 demo: $(VENV)/installed
