@@ -198,55 +198,16 @@ class LeftByBreak(Branch):
         self.total, self.other = total, i64(x)
 
 
-@oa.kernel
-def run_assigned_after(all: oa.Array[AssignedAfter], values: oa.Array[i32]):
-    all[oa.grid(1)].run(values)
+def kernel_of(cls: Any) -> Any:
+    @oa.kernel
+    def run(all: oa.Array[cls], values: oa.Array[i32]):
+        all[oa.grid(1)].run(values)
+
+    return run
 
 
-@oa.kernel
-def run_assigned_in_else(all: oa.Array[AssignedInElse], values: oa.Array[i32]):
-    all[oa.grid(1)].run(values)
-
-
-@oa.kernel
-def run_loop_in_else(all: oa.Array[LoopInElse], values: oa.Array[i32]):
-    all[oa.grid(1)].run(values)
-
-
-@oa.kernel
-def run_left_by_break(all: oa.Array[LeftByBreak], values: oa.Array[i32]):
-    all[oa.grid(1)].run(values)
-
-
-@oa.kernel
-def run_one(all: oa.Array[One], values: oa.Array[i32]):
-    all[oa.grid(1)].run(values)
-
-
-@oa.kernel
-def run_both(all: oa.Array[Both], values: oa.Array[i32]):
-    all[oa.grid(1)].run(values)
-
-
-@oa.kernel
-def run_nested(all: oa.Array[Nested], values: oa.Array[i32]):
-    all[oa.grid(1)].run(values)
-
-
-@oa.kernel
-def run_early(all: oa.Array[Early], values: oa.Array[i32]):
-    all[oa.grid(1)].run(values)
-
-
-@oa.kernel
-def run_repeated(all: oa.Array[Repeated], values: oa.Array[i32]):
-    all[oa.grid(1)].run(values)
-
-
-KERNELS = {One: run_one, Both: run_both, Nested: run_nested, Early: run_early,
-           Repeated: run_repeated}  # fmt: skip
-ALONE = {AssignedAfter: run_assigned_after, AssignedInElse: run_assigned_in_else,
-         LoopInElse: run_loop_in_else, LeftByBreak: run_left_by_break}  # fmt: skip
+KERNELS = {cls: kernel_of(cls) for cls in (One, Both, Nested, Early, Repeated)}
+ALONE = {cls: kernel_of(cls) for cls in (AssignedAfter, AssignedInElse, LoopInElse, LeftByBreak)}
 """Nobody may share their loops: a variable that they leave is read."""
 
 

@@ -254,17 +254,15 @@ print('good')
     )
 
 
-@case(backends=CPU)
-def of_an_endless_loop() -> None:
-    """Ctrl-C in a kernel that never ends."""
+def _endless(threads: int) -> None:
     file = written(
         _HEAD
-        + """
-out = oa.zeros(4, i64)
+        + f"""
+out = oa.zeros({threads}, i64)
 slow[4](out, 1)
 print("begun", flush=True)
 try:
-    endless[4](out)
+    endless[{threads}](out)
     oa.synchronize()
 except KeyboardInterrupt:
     whole()
@@ -272,26 +270,18 @@ except KeyboardInterrupt:
 """
     )
     interrupted(start(file), "begun", pause=1.5).well("good")
+
+
+@case(backends=CPU)
+def of_an_endless_loop() -> None:
+    """Ctrl-C in a kernel that never ends."""
+    _endless(4)
 
 
 @case(backends=CPU)
 def of_an_endless_loop_on_all_cores() -> None:
     """Ctrl-C in a kernel of 100,000 threads that never end."""
-    file = written(
-        _HEAD
-        + """
-out = oa.zeros(100_000, i64)
-slow[4](out, 1)
-print("begun", flush=True)
-try:
-    endless[100_000](out)
-    oa.synchronize()
-except KeyboardInterrupt:
-    whole()
-    print("good")
-"""
-    )
-    interrupted(start(file), "begun", pause=1.5).well("good")
+    _endless(100_000)
 
 
 @case(backends=CPU)
