@@ -161,6 +161,14 @@ MUTATIONS = (
         (f"{_CLOCK}::test_objects_change_without_waiting_for_turns_to_end",),
     ),
     Mutation(
+        "what was quicker is chosen though objects cannot have it",
+        _COMPARED,
+        "if is_quicker and are_possible(heap, heap.layout.clusters.replace(cls, each.than)):",
+        "if is_quicker:",
+        "objects never get the best of what they can have",
+        (f"{_CLOCK}::test_what_objects_cannot_have_comes_never",),
+    ),
+    Mutation(
         "short runs compile for clusters that they never get",
         _PLANNED,
         "if is_beside and not sure and not may_try():",

@@ -267,6 +267,20 @@ def test_what_an_earlier_run_found_quicker_comes_first(
     assert out.numpy().tolist() == (3 * (SOME + 6.0)).tolist()
 
 
+def test_what_objects_cannot_have_comes_never(
+    heap: oa.Heap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(heap)
+    found, faster = compared_clusters.Slower, PAIRS[:1]
+    slower = [found(faster, PAIRS, COUNT), found((), faster, COUNT)]
+    compared_clusters.note(heap, CELL, slower)
+    assert compared_clusters.quickest(heap, CELL, ()) == PAIRS
+    cannot = lambda heap, clusters: clusters.of(CELL) != PAIRS
+    monkeypatch.setattr(compared_clusters, "are_possible", cannot)
+    assert compared_clusters.quickest(heap, CELL, ()) == faster
+    assert compared_clusters.quickest(heap, CELL, faster) == faster
+
+
 def test_what_spares_much_for_certain_is_not_compared(
     heap: oa.Heap, clock: Clock, rearranged: list[Groups], monkeypatch: pytest.MonkeyPatch
 ) -> None:
