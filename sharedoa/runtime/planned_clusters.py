@@ -88,9 +88,9 @@ def rearrange(
 ) -> None:
     """Objects get these clusters: at once where no code there is rests on others, else once there
     is code for them, but for programs that are ``over``. Those of classes for which that is not
-    ``sure``, nor known, to be quicker are compared, of one class at a time, ``first``;
-    ``is_wanted``: its objects get them if that cannot be done. If there are only such, ``may_try``
-    says whether to. The caller holds the heap's lock."""
+    ``sure``, nor known, to be quicker are compared, of one class at a time, ``first``; if there
+    are only such, ``may_try`` says whether to. ``is_wanted``: whether objects get them where
+    nothing can be compared. The caller holds the heap's lock."""
     before, now = _plans.get(heap), heap.layout.clusters
     if clusters == coming(heap) or (before is not None and before.is_part_of(clusters, now)):
         return
@@ -117,7 +117,7 @@ def rearrange(
         layout, known = heap.layout.with_clusters(clusters), heap.weak
         plan = _plans[heap] = _Plan(layout, WeakSet(over), is_wanted, bool(sure), perf_counter())
         plan.task = background.submit(partial(_prepare, known, plan), background.Urgency.LAYOUT)
-    else:
+    elif is_wanted:
         heap.rearrange(clusters)
 
 

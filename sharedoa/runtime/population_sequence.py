@@ -245,10 +245,12 @@ class PopulationSequence(LaunchSequence):
             self._cut, self._waited, self._rest = 0, 0, ()
             # By what the plan was made from: another thread may have changed it since.
             placement = memory.placement
-            self._made_at = world, _places(placement), placement.moves, plan.settled
+            made_at = world, _places(placement), placement.moves, plan.settled
+            self._made_at = ()  # a signal may come before what programs use is noted
             for cls in plan.changing:
                 versions.setdefault(cls, placement.class_version(cls))
         _note_uses(self._launches)  # without the lock, as it asks what programs use
+        self._made_at = made_at
         if is_first and background.is_on():  # the next plan may list more regions together
             lists = heap.backend.slot_lists
             background.submit(lambda task: lists.make_ready(), background.Urgency.NEEDED)

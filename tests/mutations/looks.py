@@ -169,6 +169,22 @@ MUTATIONS = (
         (f"{_CLOCK}::test_what_objects_cannot_have_comes_never",),
     ),
     Mutation(
+        "what was certain is not so in later runs",
+        _CLUSTERING,
+        "min(self.launches, LAUNCHES - 1), look.launches",
+        "min(self.launches, LAUNCHES - 1), 0",
+        "short runs have rows that earlier ones had known to be slower",
+        (f"{_CLOCK}::test_what_was_certain_is_so_in_later_runs",),
+    ),
+    Mutation(
+        "what is only to be compared is had without",
+        _PLANNED,
+        "    elif is_wanted:\n",
+        "    else:\n",
+        "objects lose clusters that are quicker for certain, as there is no code for them yet",
+        (f"{_CLOCK}::test_what_was_certain_is_so_in_later_runs",),
+    ),
+    Mutation(
         "short runs compile for clusters that they never get",
         _PLANNED,
         "if is_beside and not sure and not may_try():",

@@ -60,6 +60,12 @@ MUTATIONS = (
         (f"{_TESTS}::test_programs_are_asked_before_the_books_are_locked",),
     ),
     Mutation(
+        "a plan counts before all is noted", _SEQUENCE,
+        "self._made_at = ()  # a signal", "self._made_at = made_at  # a signal",
+        "after Ctrl-C while it was planned a step fails for ever",
+        (f"{_TESTS}::test_a_plan_that_was_interrupted_is_made_again",),
+    ),
+    Mutation(
         "all slots are called", _CODE,
         'lived = tree.Binary(live_byte, self._location, "and", byte, self._byte(LIVED))',
         "lived = self._byte(LIVED)",

@@ -300,6 +300,24 @@ def test_what_spares_much_for_certain_is_not_compared(
     assert rearranged == [(FOUR,)] and clock.timed_launches == []
 
 
+def test_what_was_certain_is_so_in_later_runs(
+    clock: Clock, rearranged: list[Groups], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remembered_looks, "KEEPS", True)
+    monkeypatch.setattr(clustering, "_TRIAL", math.inf)
+    monkeypatch.setattr(clustering, "PATIENCE", 1e-9)
+    for launches in 2 * clustering.LAUNCHES, 2:
+        with new_heap(clock) as heap:
+            cells, out = fill(heap)
+            age[COUNT](cells, 1.0)
+            for _ in range(launches):
+                gather[COUNT](cells[SOME], out)
+                assert background.wait()
+    assert rearranged == [(FOUR,), (FOUR,)] and clock.timed_launches == []
+    for each in (gather, age):
+        each.program.uses().derived.clear()
+
+
 def test_objects_change_without_waiting_for_turns_to_end(
     heap: oa.Heap, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

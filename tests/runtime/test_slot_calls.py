@@ -377,6 +377,29 @@ def test_programs_are_asked_before_the_books_are_locked(
     assert [each is not None for each in slot_by_slot[:2]] == [True, False]
 
 
+def test_a_plan_that_was_interrupted_is_made_again(
+    slot_by_slot: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C comes when the heap's books are free again, before programs are asked."""
+
+    noted = population_sequence._note_uses
+
+    def interrupted(launches: Any) -> None:
+        monkeypatch.setattr(population_sequence, "_note_uses", noted)
+        raise KeyboardInterrupt
+
+    with oa.Heap(backend=PretendDevice(1 << 16)) as heap:
+        heap.new(Thing, 60, number=np.arange(60))
+        with oa.capture() as step:
+            oa.all(Thing).end()
+        monkeypatch.setattr(population_sequence, "_note_uses", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            step.run()
+        step.run()
+        assert len(heap.all(Thing)) == 30
+    assert len(slot_by_slot) == 2 and all(slot_by_slot)
+
+
 def test_modes_that_know_nothing_of_populations_have_lists(slot_by_slot: Made) -> None:
     with oa.Heap(backend=PretendDevice(1 << 16), mode="typepointer") as heap:
         heap.new(Thing, 60, number=np.arange(60))
