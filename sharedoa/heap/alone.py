@@ -6,8 +6,7 @@ PyTorch's is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from threading import get_ident
 from typing import TYPE_CHECKING
 
@@ -39,9 +38,8 @@ class Alone:
             )
 
 
-@contextmanager
-def alone(heap: Heap) -> Iterator[None]:
-    """In the block the heap is the calling thread's alone, after all that others have launched.
+def alone(heap: Heap, work: Callable[[], None]) -> None:
+    """``work`` while the heap is the calling thread's alone, after all that others have launched.
     Raises HeapError if it is another one's already."""
     memory, upkeep, made = heap.memory, heap.upkeep, Alone()
     before = upkeep.thread
@@ -62,7 +60,7 @@ def alone(heap: Heap) -> Iterator[None]:
                         # Whoever is another one has to say so before it looks at anything.
                         before, upkeep.thread = upkeep.thread, get_ident()
             heap.synchronize()
-            yield
+            work()
         finally:
             give_back()
     finally:

@@ -16,7 +16,8 @@ Launches in the block run at once, and keep on a tape of words what their way ba
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import closing, nullcontext
+from contextlib import closing
+from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Self
 from weakref import ref
@@ -413,8 +414,8 @@ class Tape(Recorder):
             if not self._goes_back_as_one(seeds, adjoints.distance):
                 heap.synchronize()
                 puts_back = self._checkpoints is not None or self._untouched.puts_back
-                with alone(heap) if puts_back else nullcontext():
-                    self._go_back(seeds)
+                go_back = partial(self._untouched.as_it_was, partial(self._go_back, seeds))
+                alone(heap, go_back) if puts_back else go_back()
             heap.synchronize()
 
     def _goes_back_as_one(self, seeds: dict[Any, np.ndarray[Any, Any]], distance: int) -> bool:
@@ -440,18 +441,21 @@ class Tape(Recorder):
             # Nobody comes between its copies: what others do is before it or after it.
             back.run_on(self.heap, launched, distance)
             return True
-        own = alone(self.heap) if self._untouched.puts_back else nullcontext()
-        with own, self._untouched.as_it_was():
+
+        def from_reads() -> None:
             for each in reversed(reads):
                 self.heap.synchronize()
                 add_to_adjoints(each.source, seeds[each.values])
             back.run_on(self.heap, launched, distance)
+
+        go_back = partial(self._untouched.as_it_was, from_reads)
+        alone(self.heap, go_back) if self._untouched.puts_back else go_back()
         return True
 
     def _go_back(self, seeds: dict[Any, np.ndarray[Any, Any]]) -> None:
         """Go back event by event."""
         heap, adjoints = self.heap, adjoints_of(self.heap)
-        with self._untouched.as_it_was(), closing(self._backwards()) as events:
+        with closing(self._backwards()) as events:
             distance = adjoints.distance
             for event in events:
                 if isinstance(event, Saved):

@@ -10,8 +10,7 @@ when its turn comes; in the end memory is as it was when the way back began.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -249,10 +248,9 @@ class Untouched:
         """Whether launches have left memory for their way back."""
         return self._copies is not None
 
-    @contextmanager
-    def as_it_was(self) -> Iterator[None]:
-        """In the block memory may be put back; afterwards it is as before. Raises HeapError if it
-        may have changed before it was copied."""
+    def as_it_was(self, work: Callable[[], None]) -> None:
+        """``work``, during which memory may be put back; afterwards it is as before. Raises
+        HeapError if it may have changed before it was copied."""
         if self._is_shared:
             raise HeapError(
                 "another thread of Python began to use the heap within the block of "
@@ -261,12 +259,17 @@ class Untouched:
                 "record it again",
             )
         if not self._pieces:
-            yield
+            work()
             return
-        now = Saved(self._heap, list(self._pieces.values()))
+        now, is_back = Saved(self._heap, list(self._pieces.values())), False
         try:
-            if self._end is not None:
-                self._end.put_back()
-            yield
+            try:
+                if self._end is not None:
+                    self._end.put_back()
+                work()
+            finally:
+                now.put_back()
+                is_back = True
         finally:
-            now.put_back()
+            if not is_back:  # a signal came before it was
+                now.put_back()

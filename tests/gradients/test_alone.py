@@ -15,7 +15,7 @@ from sharedoa import f64
 from sharedoa.heap.alone import alone
 from sharedoa.runtime import gradients
 
-from ..heap.invariants import interrupt_everywhere
+from ..heap.invariants import KeptInterruption, interrupt_everywhere
 
 
 class Seed(oa.Object):
@@ -193,10 +193,36 @@ def test_a_way_back_that_fails_gives_the_heap_back(
 
 def test_an_interruption_gives_the_heap_back(heap: oa.Heap) -> None:
     def work() -> None:
-        with alone(heap):
-            pass
+        alone(heap, lambda: None)
 
     def check() -> None:
         assert heap.memory.alone is None and heap.memory.deferred is None
 
     assert interrupt_everywhere(work, check, 1000) >= 15
+    for moment in range(1, KeptInterruption(1 << 60).during(work).moments):
+        found = KeptInterruption(moment).during(work)
+        check()
+        found.error = None
+
+
+def test_an_interruption_leaves_memory_as_it_is(heap: oa.Heap) -> None:
+    """Also where somebody keeps the error, and with it all that was under way."""
+    x, y = oa.array(f64, [1.0, 2.0]), oa.zeros(2, f64)
+    with oa.tape() as tape:
+        squared[2](x, y)
+        double[2](x)
+        loss = y.sum()
+    untouched, seen = tape._untouched, x.numpy()
+    assert untouched.puts_back
+
+    def change() -> None:
+        seen[:] = 7.0
+
+    def work() -> None:
+        untouched.as_it_was(change)
+
+    for moment in range(1, KeptInterruption(1 << 60).during(work).moments):
+        found = KeptInterruption(moment).during(work)
+        assert seen.tolist() == [2.0, 4.0], moment
+        found.error = None
+    assert loss is not None

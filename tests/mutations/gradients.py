@@ -13,6 +13,14 @@ _MANY = "tests/gradients/test_many.py"
 
 MUTATIONS = (
     Mutation(
+        "memory stays as it was where Ctrl-C ends a way back",
+        "sharedoa/runtime/untouched.py",
+        "            if not is_back:",
+        "            if False:",
+        "arrays and objects are what they were when a tape was recorded",
+        ("tests/gradients/test_alone.py::test_an_interruption_leaves_memory_as_it_is",),
+    ),
+    Mutation(
         "launches that are placed anew are compared, too",
         "sharedoa/runtime/placed_launches.py",
         "        self._packed.stop()\n",
@@ -95,8 +103,8 @@ MUTATIONS = (
     Mutation(
         "memory stays as it was",
         "sharedoa/runtime/untouched.py",
-        "        finally:\n            now.put_back()",
-        "        finally:\n            pass",
+        "                now.put_back()\n                is_back = True\n",
+        "                is_back = True\n",
         "what the host wrote after the block is gone",
         (f"{_AGAIN}::test_what_is_loaded_again_is_as_it_was[interpreted]",),
     ),
