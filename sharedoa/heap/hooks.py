@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from ..model.classes import ClassType
 
-#: ``objects.method(*arguments)`` for an ObjectArray or a Population: called with the objects, the
-#: method's name and the arguments; the result is an Array with one element an object, or None.
+#: ``objects.method(*arguments, **named)`` for an ObjectArray or a Population: called with the
+#: objects, the method's name and both; the result is an Array with an element an object, or None.
 vectorised_call: Callable[[Any, str, tuple[Any, ...], Mapping[str, Any]], Any] | None = None
 
 

@@ -157,6 +157,13 @@ MUTATIONS = (
         "a new version runs the kernels of the one before", _OWN,
     ),
     Mutation(
+        "two threads load the same own kernel", "sharedoa/backends/own_kernels.py",
+        "                if not self.is_loaded(kernel):\n                    self._loaded",
+        "                if True:\n                    self._loaded",
+        "the launch of one thread has the arguments of another's",
+        ("tests/runtime/test_code_cache.py::test_two_threads_need_the_same_own_kernel",),
+    ),
+    Mutation(
         "own kernels of another target", "sharedoa/runtime/code_cache/own_code.py",
         "made_for = kind.__module__, kind.__qualname__, target.name", "made_for = target.name",
         "a device runs the kernels of a processor", _OWN,

@@ -66,6 +66,17 @@ MUTATIONS = (
         (f"{_TESTS}::test_a_plan_that_was_interrupted_is_made_again",),
     ),
     Mutation(
+        "warps of several regions", _CALLS,
+        "counts = [-(-count // warp) * warp for count in counts]", "pass",
+        "warps run the code of two classes, one after the other", _TAKEN,
+    ),
+    Mutation(
+        "classes without memory have slots", _CALLS,
+        "    regions = {each: own for each, own in regions.items() if own}\n", "",
+        "a step fails where a class that others make and end has no region",
+        (f"{_TESTS}::test_a_class_without_memory_has_no_threads",),
+    ),
+    Mutation(
         "all slots are called", _CODE,
         'lived = tree.Binary(live_byte, self._location, "and", byte, self._byte(LIVED))',
         "lived = self._byte(LIVED)",

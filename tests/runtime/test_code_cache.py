@@ -19,6 +19,8 @@ from sharedoa.targets.host import HostTarget
 from sharedoa.targets.nvptx import NvptxTarget
 from sharedoa.targets.one_thread import OneThread
 
+from ..interleaving import place, switching
+
 
 class CountingCompiler:
     """Every compilation gives other bytes, so that a hit shows."""
@@ -66,6 +68,17 @@ def test_kernels_of_backends_are_kept_too(folder, monkeypatch):
         assert OwnKernels(backend).load(PERMUTE)
         backend.close()
     assert len(texts) == 1
+
+
+def test_two_threads_need_the_same_own_kernel(folder):
+    """The second one waits, as both are to share the slots of its launches."""
+    backend = CpuBackend()
+    kernels = OwnKernels(backend)
+    again = lambda: kernels.load(PERMUTE)
+    with switching(place(OwnKernels._made, "handle ="), again) as other:
+        made = kernels.load(PERMUTE)
+    assert other.has_waited and other.result is made is kernels.load(PERMUTE)
+    backend.close()
 
 
 def test_the_text_of_an_own_kernel_is_not_made_again(folder, monkeypatch):

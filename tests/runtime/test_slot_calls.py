@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
+from dispatch.dataclass import replace
 from sharedoa import i32, i64
 from sharedoa.heap.living import births_by_class
+from sharedoa.model.field_address import LANES
 from sharedoa.runtime import population_sequence, slot_calls
 from sharedoa.runtime.launch import Program
 from sharedoa.runtime.launch_sequence import RecordedLaunch
@@ -193,8 +195,32 @@ def test_those_that_others_end_meanwhile_are_called(references: str, slot_by_slo
         assert seen.numpy().tolist() == [len(kept), len(gone)]
         assert [oa.is_alive(each) for each in kept] == [id(each) not in gone for each in kept]
         check_invariants(heap)
-    ((launch,),) = ([each for each in slot_by_slot if each is not None],)
+    (launch,) = (each for each in slot_by_slot if each is not None)
     assert launch.threads < 3 * len(kept)
+    assert not any(launch.arguments[place] % LANES for place in launch.first_threads)
+
+
+def test_a_class_without_memory_has_no_threads(
+    slot_by_slot: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def noting(*given: Any) -> slot_calls.SlotCall | None:
+        asked.append(given)
+        return slot_calls.called_by_slot(*given)
+
+    monkeypatch.setattr(population_sequence, "called_by_slot", noting)
+    with oa.Heap(backend=PretendDevice(1 << 16)) as heap:
+        heap.new(Leaf, 60)
+        seen = heap.zeros(2, i32)
+        with oa.capture() as step:
+            oa.all(Leaf).take(seen)
+        step.run()
+        ((_, planned, *others),) = asked
+        planned = replace(planned, receivers=(*planned.receivers, Bud.__sharedoa__))
+        with heap.lock:
+            found = slot_calls.called_by_slot(heap, planned, *others)
+        assert found is not None and found.first_threads == frozenset()
 
 
 def test_in_the_interpreter_of_ptx(slot_by_slot: Made) -> None:
