@@ -52,6 +52,8 @@ one before any is looked at again: a look may take as long as hundreds of steps.
 _TRIAL = 0.25
 """How many seconds to try other clusters takes at least, which is to compile and to compare: as
 many times as long must pass before the first one, too, so that short runs are no slower for it."""
+_wanted_since: WeakKeyDictionary[ClassType, float] = WeakKeyDictionary()
+"""When others were first wanted in this process, on whatever heap: short runs in it add up."""
 _CONFIRMED = 4.0
 """How many times as long as others looks count that earlier runs took at what they had launched
 ``LAUNCHES`` times."""
@@ -91,10 +93,11 @@ class _Looks:
     def are_too_many(self) -> bool:
         return self.are_held or perf_counter() < self.not_before
 
-    def may_try(self) -> bool:
-        """Whether other clusters, which are wanted, may be tried now."""
+    def may_try(self, cls: ClassType) -> bool:
+        """Whether other clusters, which are wanted first of all for a class, may be tried now."""
         if self.tries_from is None:
-            self.tries_from = perf_counter() + PATIENCE * _TRIAL
+            since = _wanted_since.setdefault(cls, perf_counter())
+            self.tries_from = since + PATIENCE * _TRIAL
         may = self.tries_from <= perf_counter()
         self.chooses_at = math.inf if may else self.tries_from
         return may

@@ -84,13 +84,13 @@ def rearrange(
     over: Collection[Program] = (),
     is_wanted: bool = True,
     sure: Collection[ClassType] = (),
-    may_try: Callable[[], bool] = lambda: True,
+    may_try: Callable[[ClassType], bool] = lambda cls: True,
 ) -> None:
     """Objects get these clusters: at once where no code there is rests on others, else once there
     is code for them, but for programs that are ``over``. Those of classes for which that is not
     ``sure``, nor known, to be quicker are compared, of one class at a time, ``first``; if there
-    are only such, ``may_try`` says whether to. ``is_wanted``: whether objects get them where
-    nothing can be compared. The caller holds the heap's lock."""
+    are only such, ``may_try`` says of that class whether to. ``is_wanted``: whether objects get
+    them where nothing can be compared. The caller holds the heap's lock."""
     before, now = _plans.get(heap), heap.layout.clusters
     if clusters == coming(heap) or (before is not None and before.is_part_of(clusters, now)):
         return
@@ -105,13 +105,13 @@ def rearrange(
         and background.is_on()
         and any(each.code_to_change(heap, clusters) for each in _all(heap))
     )
-    if is_beside and not sure and not may_try():
+    chosen = sure or ([first] if first in changed else changed[:1])
+    if is_beside and not sure and not may_try(chosen[0]):
         return
     if before is not None and before.task is not None:
         before.task.drop()
     _plans.pop(heap, None)
     if is_beside:
-        chosen = sure or [first if first in changed else changed[0]]
         for cls in set(changed).difference(chosen):
             clusters = clusters.replace(cls, now.of(cls))
         layout, known = heap.layout.with_clusters(clusters), heap.weak

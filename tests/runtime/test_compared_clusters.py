@@ -6,8 +6,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pytest
@@ -104,6 +106,7 @@ def soon(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Iterator[None]:
     monkeypatch.setattr(clustering, "FEWEST_OBJECTS", 64)
     monkeypatch.setattr(clustering, "FEWEST_THREADS", 64)
     monkeypatch.setattr(clustering, "PATIENCE", 0.0)
+    monkeypatch.setattr(clustering, "_wanted_since", WeakKeyDictionary())
     monkeypatch.setattr(compared_clusters, "_SAMPLES", 3)
     monkeypatch.setattr(compared_clusters, "_WARM_UP", 1)
     monkeypatch.setattr(compared_clusters, "_LEAST", 2)
@@ -246,6 +249,26 @@ def test_short_runs_try_nothing(
     now += 0.2
     launches()
     assert rearranged == [*by_turns((FOUR,))[1:], *by_turns(PAIRS)[1:]]
+
+
+def test_short_runs_of_a_process_add_up(
+    clock: Clock, rearranged: list[Groups], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A heap for each: what one wanted but had no time to try is tried in a later one."""
+    monkeypatch.setattr(clustering, "_AT_FIRST", 0.0)
+    monkeypatch.setattr(clustering, "PATIENCE", 4.0)
+    clock.seconds = slower_by(1.1)
+    for parts in 0.0, 3.9, 4.1:
+        assert rearranged == []
+        for module in (clustering, planned_clusters):
+            monkeypatch.setattr(module, "perf_counter", partial(float, parts * clustering._TRIAL))
+        with new_heap(clock) as heap:
+            cells, out = fill(heap)
+            age[COUNT](cells, 1.0)
+            for _ in range(ENOUGH):
+                gather[COUNT](cells[SOME], out)
+                assert background.wait()
+    assert rearranged[:1] == by_turns((FOUR,))[1:2]
 
 
 def test_what_an_earlier_run_found_quicker_comes_first(

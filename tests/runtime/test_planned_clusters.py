@@ -43,10 +43,10 @@ def test_what_is_certain_stays_planned_where_others_may_not_be_tried() -> None:
     with oa.Heap(backend=PretendDevice(1 << 16)) as heap, heap.lock:
         now = heap.layout.clusters
         certain, other = (now.replace(cls, [pair]) for pair in (("a", "b"), ("b", "c")))
-        planned_clusters.rearrange(heap, certain, cls, sure=[cls], may_try=lambda: False)
-        planned_clusters.rearrange(heap, other, cls, may_try=lambda: False)
+        planned_clusters.rearrange(heap, certain, cls, sure=[cls], may_try=lambda cls: False)
+        planned_clusters.rearrange(heap, other, cls, may_try=lambda cls: False)
         assert planned_clusters.coming(heap) == certain
-        planned_clusters.rearrange(heap, other, cls, may_try=lambda: True)
+        planned_clusters.rearrange(heap, other, cls, may_try=lambda cls: True)
         assert planned_clusters.coming(heap) == other
-        planned_clusters.rearrange(heap, now, None, may_try=lambda: False)
+        planned_clusters.rearrange(heap, now, None, may_try=lambda cls: False)
         assert planned_clusters.coming(heap) == now
