@@ -41,10 +41,13 @@ def run_noted(
     """Call ``run``, which runs these ``launches``, so many ``times``; others wait for that. The
     caller has the locks of the programs."""
     memory, this = heap.memory, object()
-    births = {program: _births_of(program) for program, _, _ in launches}
-    changes = any(each is None or each.changes for each in births.values())
-    is_alone = changes and heap.upkeep.is_shared
-    for _ in range(times):
+    changing, is_alone = [], False
+    for each in launches:
+        births = _births_of(each[0])
+        if births is None or births.changes:
+            is_alone = heap.upkeep.is_shared
+            changing += [] if births is None else [(births, *each)]
+    for _ in range(times if changing else 1):
         # As others go through a population: nobody ends objects of theirs meanwhile.
         with memory.no_launch_in_cpython() if is_alone else nullcontext():
             if is_alone:
@@ -52,14 +55,13 @@ def run_noted(
             try:
                 memory.begin_in_cpython(this, cpython.part_of_launch())
                 heap.synchronize()
-                run()
+                for _ in range(1 if changing else times):
+                    run()
             finally:
                 memory.launching.pop(this, None)
-        for program, values, geometry in launches:
-            made = births[program]
-            if made is not None and made.changes:
-                heap.synchronize()
-                look_after(heap, made, geometry, turns_in(program.uses(), geometry, values))
+        for births, program, values, geometry in changing:
+            heap.synchronize()
+            look_after(heap, births, geometry, turns_in(program.uses(), geometry, values))
 
 
 def run_threads(program: Program, heap: Heap, values: tuple[Any, ...], geometry: Geometry) -> None:

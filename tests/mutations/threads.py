@@ -151,7 +151,7 @@ MUTATIONS = (
     Mutation(
         "launches in CPython end objects while others go on",
         "sharedoa/runtime/cpython_launches.py",
-        "is_alone = changes and heap.upkeep.is_shared", "is_alone = False",
+        "is_alone = heap.upkeep.is_shared", "pass",
         "another thread's launch in CPython comes to objects that were deleted",
         ("tests/runtime/test_cpython.py::test_a_launch_that_ends_objects_waits_for_others",),
     ),
@@ -161,6 +161,12 @@ MUTATIONS = (
         "run_noted(self.heap, launches,", "run_noted(self.heap, [],",
         "another thread's launch in CPython comes to objects that were deleted",
         ("tests/runtime/test_cpython.py::test_a_captured_step_that_ends_objects_waits_for_others",),
+    ),
+    Mutation(
+        "launches in CPython leave room as it is", "sharedoa/runtime/cpython_launches.py",
+        "geometry in changing:", "geometry in changing[:0]:",
+        "the room of a class of which most have gone stays",
+        ("tests/runtime/test_cpython.py::test_each_run_of_a_captured_step_looks_after_room",),
     ),
     Mutation(
         "launches in CPython are noted before what undoes it",

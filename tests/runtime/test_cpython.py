@@ -13,7 +13,7 @@ import pytest
 import sharedoa as oa
 from sharedoa import f32, i32
 from sharedoa.heap.heap import Heap
-from sharedoa.runtime import cpython
+from sharedoa.runtime import cpython, cpython_launches
 from tests.interleaving import OtherThread, place, switching
 
 
@@ -398,6 +398,12 @@ def leave_all(guests: oa.Array[Guest]) -> None:
     guests[oa.grid(1)].leave()
 
 
+@oa.kernel
+def leave_some(guests: oa.Array[Guest]) -> None:
+    if guests[oa.grid(1)].number > 0:
+        guests[oa.grid(1)].leave()
+
+
 def test_a_captured_step_that_ends_objects_waits_for_others():
     """Also for a launch that is known to end none, which keeps no other from beginning."""
     heap, guests = oa.current_heap(), oa.new(Guest, 4)
@@ -416,6 +422,16 @@ def test_a_captured_step_that_ends_objects_waits_for_others():
     with switching(at_the_second, lambda: work(step.run)) as other:
         guests.wave()
     assert other.has_waited and len(oa.all(Guest)) == 2
+
+
+def test_each_run_of_a_captured_step_looks_after_room(monkeypatch):
+    """As single launches do: where much less room is needed, what lives moves together."""
+    guests, looked = oa.new(Guest, 4), []
+    with oa.capture() as step:
+        leave_some[4](guests)
+    monkeypatch.setattr(cpython_launches, "look_after", lambda *given: looked.append(given))
+    step.run(3)
+    assert len(looked) == 3 and len(oa.all(Guest)) == 4
 
 
 @pytest.mark.parametrize(("some", "left"), [(slice(None), 1), (2, 5)], ids=["many", "one"])
