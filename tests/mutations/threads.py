@@ -156,6 +156,13 @@ MUTATIONS = (
         ("tests/runtime/test_cpython.py::test_a_launch_that_ends_objects_waits_for_others",),
     ),
     Mutation(
+        "what cannot be compiled ends nothing",
+        "sharedoa/runtime/cpython_launches.py",
+        "if births is None or births.changes:", "if births is not None and births.changes:",
+        "another thread's launch in CPython comes to objects that were deleted",
+        ("tests/runtime/test_cpython.py::test_a_captured_step_that_ends_objects_waits_for_others",),
+    ),
+    Mutation(
         "runs of steps in CPython end objects while others go on",
         "sharedoa/runtime/launch_sequence.py",
         "run_noted(self.heap, launches,", "run_noted(self.heap, [],",

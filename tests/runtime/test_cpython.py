@@ -404,11 +404,18 @@ def leave_some(guests: oa.Array[Guest]) -> None:
         guests[oa.grid(1)].leave()
 
 
-def test_a_captured_step_that_ends_objects_waits_for_others():
+@oa.kernel
+def leave_by_name(guests: oa.Array[Guest]) -> None:
+    """Which cannot be compiled, so nobody knows what it ends."""
+    {"leave": guests[oa.grid(1)].leave}["leave"]()
+
+
+@pytest.mark.parametrize("kernel", [leave_all, leave_by_name])
+def test_a_captured_step_that_ends_objects_waits_for_others(kernel):
     """Also for a launch that is known to end none, which keeps no other from beginning."""
     heap, guests = oa.current_heap(), oa.new(Guest, 4)
     with oa.capture() as step:
-        leave_all[4](guests)
+        kernel[4](guests)
 
     def work(run: Callable[[], None]) -> None:
         with heap:
