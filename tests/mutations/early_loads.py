@@ -69,6 +69,16 @@ MUTATIONS = (
         "fields are read of objects that are not asked for them", (_ONCE,),
     ),
     Mutation(
+        "what threads ask of their own objects", _PASS,
+        'value.source.kind == "run_element"', "False",
+        "all threads read what is to tell which few go on", (_FILES,),
+    ),
+    Mutation(
+        "behind tests of functions", _PASS,
+        "        if function is program.kernel:\n", "        if True:\n",
+        "fields are read wherever a function is called", (_FILES,),
+    ),
+    Mutation(
         "before any test", _PASS,
         "        if is_behind:\n            yield region", "        yield region",
         "all threads read what few need", (_ONCE,),

@@ -95,6 +95,11 @@ MUTATIONS = (
         "an object of another class ends", _SAME,
     ),
     Mutation(
+        "runs without bytes", _PASS,
+        "            if array in bytes_of:\n", "            if True:\n",
+        "a kernel that has other runs beside its slots does not compile", _FILES,
+    ),
+    Mutation(
         "others end by one's own byte", _PASS,
         'elif operation.kind == "delete" and _takes_receiver(operation, made):',
         'elif operation.kind == "delete":',

@@ -186,8 +186,6 @@ class _Seeker:
         for value in [*region.arguments, *made]:
             if not isinstance(value.type, ReferenceType) or unconverted(value) is not value:
                 continue
-            if once and value.source is None:
-                continue
             first = self.loads.first_in(region, value)
             if first is None:
                 continue
@@ -244,8 +242,7 @@ class _Seeker:
     def _is_question(self, value: Value, order: _Order, here: _Order, place: int) -> bool:
         """Whether an operation of a region does nothing but find out something of an object that
         was looked up: threads' own ones are asked first who goes on."""
-        made = value.source
-        is_own = made is None or made.kind == "run_element"
+        is_own = value.source is not None and value.source.kind == "run_element"
         return order is here and place not in here.changing and not is_own
 
     def _order(self, region: Region) -> _Order:
