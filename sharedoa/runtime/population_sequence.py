@@ -12,6 +12,7 @@ when it ends.
 from __future__ import annotations
 
 import math
+import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -22,6 +23,7 @@ import numpy as np
 
 from ..backends.base import Recordable
 from ..errors import HeapError
+from ..forks import renew_in_child
 from ..heap.by_type import ByTypePlacement
 from ..heap.heap import Heap
 from ..heap.living import births_by_class
@@ -110,6 +112,7 @@ class PopulationSequence(LaunchSequence):
     ) -> None:
         super().__init__(heap)
         self._records, self._is_specialised, self._otherwise = records, is_specialised, otherwise
+        self._turn = renew_in_child(threading.RLock())
         self._plan: Plan | None = None
         self._made_at: tuple[Any, ...] = ()
         self._room: Most = {}
@@ -137,9 +140,11 @@ class PopulationSequence(LaunchSequence):
         """There are no more launches. What they are depends on what lives when they run."""
 
     def run(self, count: int) -> None:
-        """Run all launches ``count`` times."""
+        """Run all launches ``count`` times. Of several threads one plans and runs at a time, before
+        it takes any other lock: another plan would come amid a run."""
         for _ in range(count):
-            self._run_once()
+            with self._turn:
+                self._run_once()
 
     def _run_once(self) -> None:
         heap = self.heap

@@ -346,4 +346,15 @@ MUTATIONS = (
         "two threads compile, of which nobody waits for one",
         ("tests/runtime/test_background.py::test_a_thread_that_was_given_up_works_no_more",),
     ),
+    Mutation(
+        "a step of changing populations is planned amid another thread's run",
+        "sharedoa/runtime/population_sequence.py",
+        "            with self._turn:\n                self._run_once()\n",
+        "            self._run_once()\n",
+        "a run binds some launches of one plan and replays those of another",
+        (
+            "tests/runtime/test_steps_of_several_threads.py"
+            "::test_nobody_plans_amid_anothers_run",
+        ),
+    ),
 )  # fmt: skip

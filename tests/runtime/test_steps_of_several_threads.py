@@ -1,0 +1,70 @@
+"""One captured step whose populations change, run by several threads of Python."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import pytest
+
+import sharedoa as oa
+from sharedoa import i32
+from sharedoa.runtime.population_sequence import PopulationSequence
+
+from ..backends.pretend_device import PretendDevice
+
+
+class Leaf(oa.Object):
+    age: i32
+
+    def wither(self, ended: oa.Array[i32]) -> None:
+        self.age += 1
+        if self.age == 5 and oa.delete(self):
+            oa.atomic_add(ended, 0, 1)
+
+
+def test_nobody_plans_amid_anothers_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Launches of the plan before had no bindings, or were not found: KeyError, AssertionError."""
+    within: list[int] = []
+    most: list[int] = []
+    failures: list[BaseException] = []
+
+    def slowly(name: str) -> None:
+        original = getattr(PopulationSequence, name)
+
+        def step(sequence: PopulationSequence, *given: Any) -> Any:
+            within.append(1)
+            most.append(len(within))
+            time.sleep(0.002)
+            try:
+                return original(sequence, *given)
+            finally:
+                within.pop()
+
+        monkeypatch.setattr(PopulationSequence, name, step)
+
+    slowly("_make_plan")
+    slowly("_run_planned")
+    with oa.Heap(backend=PretendDevice(1 << 16), capacity="4MiB", initial_region=16) as heap:
+        ended = heap.zeros(1, i32)
+        heap.new(Leaf, 20)
+        with oa.capture() as step:
+            oa.all(Leaf).wither(ended)
+
+        def runs() -> None:
+            try:
+                with heap:
+                    for _ in range(10):
+                        heap.new(Leaf, 5)
+                        step.run()
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=runs) for _ in range(2)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        assert not failures and max(most) == 1
+        assert len(oa.all(Leaf)) + ended[0] == 120
