@@ -5,9 +5,9 @@ been launched a few times, and when it is bound for twice as many threads, some 
 are interpreted (``sharedoa.sampling``). What all programs touched says what clusters would spare;
 where that is enough the objects are rearranged in place. What decides is where references lead,
 which is in the objects and not in the code; the device's clock has the last word
-(``compared_clusters``). After their first look programs run for longer than all
-looks have taken before any is looked at again. What earlier runs found takes the place of the first
-look (``remembered_looks``).
+(``compared_clusters``). After their first look programs run for longer than all looks have taken
+before any is looked at again. What earlier runs found takes the place of the first look
+(``remembered_looks``).
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ import sharedoa as oa
 from dispatch.births import BORN, ENDED, LIVED
 from sharedoa import i32
 from sharedoa.backends import slot_kernels
+from sharedoa.backends.slot_code import WORDS
+from sharedoa.backends.slot_list_code import STORED
 from sharedoa.heap.slot_lists import (
     CHUNK,
     GROUP,
@@ -184,6 +186,20 @@ def test_a_table_beside_lists(memory: Memory, before: int) -> None:
     alone = Listing(held[-1][0], False, 390, SLOT_NUMBERS, free._address, 4, 0, table._address + 8)
     memory.lists.list_slots([alone], Also(table._address, [1, 2, 3]))
     assert memory.of(table)[:4].tolist() == [1, sizes[-1] - lives[-1], 3, most]
+
+
+@pytest.mark.parametrize("words", [STORED, STORED + 1, 3 * WORDS + 1])
+def test_a_table_of_any_length(memory: Memory, words: int) -> None:
+    """What does not fit beside a list is written before, so that what the list says stays."""
+    states = random_bytes(70, [0, LIVED, LIVED])
+    slots, _ = memory.slots(states)
+    memory.lists.count([slots])
+    table, free = memory.heap.zeros(words + 1, oa.i64), memory.words(70)
+    alone = Listing(slots, False, 70, SLOT_NUMBERS, free._address, 4, 0, table._address + 8)
+    memory.heap.before_launch()
+    memory.lists.list_slots([alone], Also(table._address, [*range(10, 10 + words)]))
+    expected = [10, int((states == 0).sum()), *range(12, 10 + words), 0]
+    assert memory.of(table).tolist() == expected
 
 
 @pytest.mark.parametrize("used", [0, 40, 10_000])
