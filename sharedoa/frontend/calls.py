@@ -312,6 +312,11 @@ def bind(
             f"{label} takes {most} arguments{by_position}, not {len(node.args)}",
             f"its parameters are ({', '.join(signature.names)})",
         )
+    for keyword in node.keywords:
+        if keyword.arg in signature.names and keyword.arg not in signature.by_name:
+            context.reject(
+                node, f"{label} takes {keyword.arg} by position only", "leave out its name"
+            )
     given: dict[str, tree.Expression] = {}
     types = dict(zip(signature.names, signature.types, strict=True))
     pairs: list[tuple[str | None, ast.expr]] = [

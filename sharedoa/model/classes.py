@@ -60,18 +60,25 @@ def class_of_index(type_index: int) -> ClassType | None:
 
 @dataclass(frozen=True, eq=False)
 class Signature:
-    """Parameters after the receiver, and the result. The last ``only_named`` are given by name."""
+    """Parameters after the receiver, and the result. The first ``never_named`` are given by
+    position alone, the last ``only_named`` by name alone."""
 
     names: tuple[str, ...]
     types: tuple[Type, ...]
     result: Type
     defaults: dict[str, Any] = field(default_factory=dict)
     only_named: int = 0
+    never_named: int = 0
 
     @property
     def most_by_position(self) -> int:
         """As many arguments may be given by position."""
         return len(self.names) - self.only_named
+
+    @property
+    def by_name(self) -> tuple[str, ...]:
+        """Parameters that may be given by name."""
+        return self.names[self.never_named :]
 
 
 @dataclass(eq=False)

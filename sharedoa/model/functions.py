@@ -64,7 +64,11 @@ def converting(
             elif parameter in named:
                 named[parameter] = convert(type, named[parameter], what)
             elif parameter in types.defaults:
-                named[parameter] = convert(type, types.defaults[parameter], what)
+                default = convert(type, types.defaults[parameter], what)
+                if place == len(given) < skip + types.most_by_position:
+                    given.append(default)
+                else:
+                    named[parameter] = default
         nonlocal form, form_of
         if form_of is not function.__code__:  # which autoreload changes
             form, form_of = form_for_cpython(function), function.__code__

@@ -497,11 +497,7 @@ def _check_override(method: Method, inherited: Method) -> None:
                 f"a call through the base may pass any {wider!r}: take that, and ask with "
                 f"isinstance whether it is a {one!r}"
             )
-    elif (mine.names, mine.defaults, mine.only_named) != (
-        theirs.names,
-        theirs.defaults,
-        theirs.only_named,
-    ):
+    elif _how_given(mine) != _how_given(theirs):
         cure = (
             "give both the same parameter names and the same defaults: a call uses those of the "
             "class that it knows, whichever method then runs"
@@ -513,6 +509,11 @@ def _check_override(method: Method, inherited: Method) -> None:
         f"{inherited.owner.name}.{inherited.name}{_describe(theirs)} with another signature",
         cure,
     )
+
+
+def _how_given(signature: Signature) -> tuple[object, ...]:
+    """How arguments come to parameters."""
+    return signature.names, signature.defaults, signature.only_named, signature.never_named
 
 
 def _is_below(type: Type, other: Type) -> bool:
@@ -530,4 +531,6 @@ def _describe(signature: Signature) -> str:
     ]
     if signature.only_named:
         parameters.insert(signature.most_by_position, "*")
+    if signature.never_named:
+        parameters.insert(signature.never_named, "/")
     return f"({', '.join(parameters)}) -> {signature.result!r}"

@@ -43,7 +43,10 @@ def resolve_signature(
         if not parameters:
             raise ClassError(f"{where} has no self", "write self as the first parameter")
         parameters = parameters[1:]
-    names, types, defaults, only_named = [], [], {}, 0
+    names, types, defaults = [], [], {}
+    kinds = [parameter.kind for parameter in parameters]
+    only_named = kinds.count(inspect.Parameter.KEYWORD_ONLY)
+    never_named = kinds.count(inspect.Parameter.POSITIONAL_ONLY)
     for parameter in parameters:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise ClassError(
@@ -63,7 +66,6 @@ def resolve_signature(
             )
         names.append(parameter.name)
         types.append(type)
-        only_named += parameter.kind is parameter.KEYWORD_ONLY
         if parameter.default is not inspect.Parameter.empty:
             defaults[parameter.name] = parameter.default
     returns = lazy_annotations.of(function).get("return")
@@ -72,4 +74,4 @@ def resolve_signature(
     refuse_list(result, f"{where}, result")
     if isinstance(result, InlineType):
         raise ClassError(f"{where} cannot return {result!r}", "return its elements one by one")
-    return Signature(tuple(names), tuple(types), result, defaults, only_named)
+    return Signature(tuple(names), tuple(types), result, defaults, only_named, never_named)

@@ -193,6 +193,10 @@ class ArgumentPlan:
                 raise ArgumentError(
                     f"kernel {self._kernel} has no parameter {name}", self._expected()
                 )
+            if name not in self._signature.by_name:
+                raise ArgumentError(
+                    f"kernel {self._kernel} takes {name} by position only", "leave out its name"
+                )
             if name in given:
                 raise ArgumentError(f"kernel {self._kernel} is given {name} twice", "pass it once")
         if len(arguments) > len(names):

@@ -426,6 +426,8 @@ def _by_position(method: Method, arguments: tuple[Any, ...], named: Mapping[str,
     for name in named:
         if name not in signature.names:
             raise ArgumentError(f"{what} has no parameter {name}", cure)
+        if name not in signature.by_name:
+            raise ArgumentError(f"{what} takes {name} by position only", "leave out its name")
         if name not in missing:
             raise ArgumentError(f"{what} is given {name} twice", "pass it once")
     if len(arguments) > (most := signature.most_by_position):

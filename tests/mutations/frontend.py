@@ -280,9 +280,15 @@ MUTATIONS = (
         ("tests/runtime/test_named_arguments.py::test_other_names_when_a_captured_call_runs",),
     ),
     Mutation(
+        "defaults of what is never named", "sharedoa/model/functions.py",
+        "if place == len(given) < skip + types.most_by_position:", "if False:",
+        "CPython refuses a call that leaves such a parameter out",
+        ("tests/runtime/test_named_arguments.py::test_parameters_that_are_never_named",),
+    ),
+    Mutation(
         "overriding methods that take arguments otherwise", "sharedoa/model/object.py",
-        "(mine.names, mine.defaults, mine.only_named) != (",
-        "(mine.names, mine.defaults, theirs.only_named) != (",
+        "signature.defaults, signature.only_named, signature.never_named",
+        "signature.defaults, signature.never_named",
         "kernels pass by name what CPython may pass by position",
         ("tests/runtime/test_named_arguments.py::test_overriding_methods_take_them_alike",),
     ),

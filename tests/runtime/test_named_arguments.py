@@ -27,6 +27,9 @@ class Tool(oa.Object):
         self.size += name
         return 10 * self.size + more
 
+    def cut(self, n: i32, deep: i32 = 4, /) -> i32:
+        return self.size + n * deep
+
     def grow(self, name: i32, *, more: i32 = 1) -> None:
         self.size += name * more
 
@@ -34,6 +37,11 @@ class Tool(oa.Object):
 class Saw(Tool):
     def use(self, n: i32, *, twice: bool = False, offset: i32) -> i32:
         return super().use(n, offset=offset, twice=not twice) + 1000
+
+
+@oa.func
+def added(a: i32, b: i32 = 2, /, c: i32 = 3) -> i32:
+    return a + 10 * b + 100 * c
 
 
 @oa.func
@@ -94,6 +102,7 @@ def test_the_same_everywhere() -> None:
         ("use", (1,), {"offset": 1, "n": 2}, "is given n twice"),
         ("use", (1,), {"offset": 1, "times": 2}, "has no parameter times"),
         ("add", (1, 2, 3), {}, "takes 2 arguments, not 3"),
+        ("cut", (), {"n": 1}, "takes n by position only"),
     ],
 )
 def test_refused_for_many(
@@ -111,6 +120,7 @@ def test_refused_for_many(
     [
         ("tool.use(1, True, offset=2)", "takes 1 arguments by position, not 2"),
         ("tool.use(1)", "lacks offset"),
+        ("tool.cut(n=1)", "takes n by position only"),
         ("scaled(1.0, 2.0)", "takes 1 arguments by position, not 2"),
         ("Tool(1, 2)", "takes 1 arguments by position, not 2"),
         ("Span(1, 2) * 3", "takes 0 operands by position, not 1"),
@@ -121,6 +131,24 @@ def test_refused_in_kernels(call: str, complaint: str, tmp_path: Path) -> None:
     module = load_module(tmp_path, text, Tool=Tool, scaled=scaled, Span=Span)
     with oa.Heap(backend="cpu"), pytest.raises(oa.CompileError, match=complaint):
         module.kernel[1](Tool(3))
+
+
+@oa.kernel
+def cutting(tool: Tool, found: oa.Array[i32], k: i32, /) -> None:
+    found[0] = added(1) + added(1, c=k) + added(2, 5) + tool.cut(k) + tool.cut(2, 3)
+
+
+def test_parameters_that_are_never_named() -> None:
+    expected = 321 + 821 + 352 + 33 + 7
+    for backend in "python", "cpu":
+        with oa.Heap(backend=backend):
+            tool, found = Tool(1), oa.zeros(1, i32)
+            cutting[1](tool, found, 8)
+            assert found.numpy().tolist() == [expected]
+            assert added(1) + added(1, c=8) + added(2, 5) + tool.cut(8) + tool.cut(2, 3) == expected
+            assert oa.all(Tool).cut(2).numpy().tolist() == [9]
+            with pytest.raises(oa.ArgumentError, match="takes k by position only"):
+                cutting[1](tool, found, k=8)
 
 
 def test_overriding_methods_take_them_alike() -> None:
