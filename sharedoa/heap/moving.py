@@ -65,6 +65,7 @@ def compact(heap: Heap, python_class: type | None = None) -> None:
     with heap.memory.no_launch_in_cpython():
         heap.memory.finish_in_cpython()
         with heap.lock:
+            heap.settle()  # another thread's step may have run since
             classes = [cls for cls in placement.holders() if below is None or cls in below]
             loose = [cls for cls in classes if _is_loose(cls, placement)]
             put_together(heap, placement, loose)
@@ -105,6 +106,7 @@ def sort(heap: Heap, objects: Any, key: Any) -> None:
     with heap.memory.no_launch_in_cpython():
         heap.memory.finish_in_cpython()
         with heap.lock:
+            heap.settle()  # another thread's step may have run since
             if order is not None and placement.class_version(cls) == version:
                 _move(heap, placement, {cls: order})
                 return

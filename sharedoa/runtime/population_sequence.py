@@ -236,6 +236,7 @@ class PopulationSequence(LaunchSequence):
         plan = plan_of(heap, self._records, self._watched)
         note_births(heap)
         with heap.lock:
+            heap.settle()  # another thread's step may have run since, and regions may change below
             counts = {cls: memory.placement.count(cls) for cls in plan.counted}
             room = self._make_room(plan, counts)
             memory.show(plan.changing)

@@ -357,4 +357,28 @@ MUTATIONS = (
             "::test_nobody_plans_amid_anothers_run",
         ),
     ),
+    Mutation(
+        "a step is planned by books that another thread's run has left behind",
+        "sharedoa/runtime/population_sequence.py",
+        "            heap.settle()  # another thread's step may have run since, "
+        "and regions may change below\n            counts = {cls:",
+        "            counts = {cls:",
+        "regions become one with bytes of a launch that has not run",
+        (
+            "tests/runtime/test_steps_of_several_threads.py"
+            "::test_what_ends_before_the_books_are_locked[plan]",
+        ),
+    ),
+    Mutation(
+        "objects are put together by books that another thread's run has left behind",
+        "sharedoa/heap/moving.py",
+        "            heap.settle()  # another thread's step may have run since\n"
+        "            classes = [cls for",
+        "            classes = [cls for",
+        "what the run ends is moved and lives on",
+        (
+            "tests/runtime/test_steps_of_several_threads.py"
+            "::test_what_ends_before_the_books_are_locked[compact]",
+        ),
+    ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""One captured step whose populations change, run by several threads of Python."""
+"""Captured steps whose populations change, run by several threads of Python."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import i32
+from sharedoa.heap import moving
+from sharedoa.runtime import population_sequence
 from sharedoa.runtime.population_sequence import PopulationSequence
 
 from ..backends.pretend_device import PretendDevice
+from ..heap.invariants import check_invariants
 
 
 class Leaf(oa.Object):
@@ -22,6 +25,12 @@ class Leaf(oa.Object):
         self.age += 1
         if self.age == 5 and oa.delete(self):
             oa.atomic_add(ended, 0, 1)
+
+
+@oa.kernel
+def sow(count: i32) -> None:
+    if oa.grid(1) < count:
+        Leaf(age=0)
 
 
 def test_nobody_plans_amid_anothers_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,3 +77,39 @@ def test_nobody_plans_amid_anothers_run(monkeypatch: pytest.MonkeyPatch) -> None
             each.join()
         assert not failures and max(most) == 1
         assert len(oa.all(Leaf)) + ended[0] == 120
+
+
+@pytest.mark.parametrize("name", ["compact", "plan"])
+def test_what_ends_before_the_books_are_locked(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Objects were moved, and regions became one, with bytes of a launch that had not run."""
+    with oa.Heap(backend=PretendDevice(1 << 16), capacity="4MiB", initial_region=16) as heap:
+        ended = heap.zeros(1, i32)
+        ages = [n % 5 for n in range(60)]
+        heap.new(Leaf, 60, age=ages)
+        oa.delete(heap.all(Leaf)[::3])
+        with oa.capture() as step:
+            oa.all(Leaf).wither(ended)
+        step.run()
+        with oa.capture() as other:
+            sow[200](200)
+        owner, function = {
+            "compact": (moving, "_placement"),
+            "plan": (population_sequence, "note_births"),
+        }[name]  # fmt: skip
+        original = getattr(owner, function)
+
+        def then_run(*given: Any) -> Any:
+            """As another thread might right now."""
+            found = original(*given)
+            monkeypatch.setattr(owner, function, original)
+            step.run()
+            return found
+
+        monkeypatch.setattr(owner, function, then_run)
+        if name == "compact":
+            oa.compact()
+        else:
+            other.run()
+        left = 40 + 200 * (name == "plan")
+        assert len(oa.all(Leaf)) + ended[0] == left
+        check_invariants(heap)
