@@ -93,7 +93,9 @@ def family(types: int, fields: int = len(FIELDS)) -> Family:
 
 def load(name: str, source: str) -> ModuleType:
     """A new module of that name, from a file that stays until the process ends."""
-    file = _folder() / f"{name}.py"
+    # In a folder of its own: of a file that is written again within a second, with another text of
+    # the same length, Python takes the bytecode of the first.
+    file = Path(tempfile.mkdtemp(dir=_folder())) / f"{name}.py"
     file.write_text(source)
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None and spec.loader is not None

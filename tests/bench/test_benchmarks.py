@@ -126,6 +126,12 @@ def test_every_mode_is_compared_with_the_branch_on_equal_objects():
         assert call["ratio_to_hand_written"] is None
 
 
+def test_a_module_that_is_made_again_is_another_one(monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    for number in "1", "2":
+        assert class_family.load("made_again", f"number = {number}\n").number == int(number)
+
+
 def test_bodies_that_llvm_merges_are_refused(monkeypatch):
     class_family.family.cache_clear()
     monkeypatch.setattr(class_family, "_expression", lambda kind: f"self.a + {kind + 1}.0")
