@@ -106,7 +106,7 @@ new_array_for_object: items, oa.array|Array
     oa.new(Point, items=[1, 2])
 new_array_of_another_type: items
     oa.new(Point, items=oa.zeros(2, f32))
-new_many_positions (TypeError): argument
+new_many_positions: by name
     oa.new(Point, 3, 4)
 called_with_positions: name
     Point(3)
@@ -222,8 +222,8 @@ field_of_many_set_unknown (AttributeError): missing
     setattr(oa.new(Point, 3), "missing", 1)
 field_of_many_length: 2, 3
     setattr(oa.new(Point, 3), "x", [1, 2])
-method_of_many_named: position
-    oa.new(Point, 3).shift(by=1)
+method_of_many_named: no parameter to, by
+    oa.new(Point, 3).shift(to=1)
 method_of_many_missing: shift
     oa.new(Point, 3).shift()
 method_of_many_too_many: shift
