@@ -11,7 +11,7 @@ import ctypes
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -186,26 +186,7 @@ class ArgumentPlan:
 
     def in_order(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """All arguments by position, with keyword arguments and defaults in their places."""
-        names, defaults = self._signature.names, self._signature.defaults
-        given = dict(zip(names, arguments, strict=False))
-        for name in named:
-            if name not in names:
-                raise ArgumentError(
-                    f"kernel {self._kernel} has no parameter {name}", self._expected()
-                )
-            if name not in self._signature.by_name:
-                raise ArgumentError(
-                    f"kernel {self._kernel} takes {name} by position only", "leave out its name"
-                )
-            if name in given:
-                raise ArgumentError(f"kernel {self._kernel} is given {name} twice", "pass it once")
-        if len(arguments) > len(names):
-            self._refuse_count(arguments)
-        given = {**defaults, **given, **named}
-        if len(given) != len(names):
-            missing = ", ".join(name for name in names if name not in given)
-            raise ArgumentError(f"kernel {self._kernel} lacks {missing}", self._expected())
-        return tuple(given[name] for name in names)
+        return in_order(self._signature, f"kernel {self._kernel}", arguments, named)
 
     def kept(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """Arguments for a launch that comes later. Raises ArgumentError."""
@@ -221,18 +202,8 @@ class ArgumentPlan:
             for name, type, value in parameters
         )
 
-    def _expected(self) -> str:
-        pairs = zip(self._signature.names, self._signature.types, strict=True)
-        listed = (f"{name}: {type!r}" for name, type in pairs if name != EXTENT)
-        return f"it takes ({', '.join(listed)})"
-
-    def _refuse_count(self, arguments: tuple[Any, ...]) -> None:
-        own = self._signature.names.count(EXTENT)
-        wanted, given = len(self.binders) - own, len(arguments) - own
-        raise ArgumentError(
-            f"kernel {self._kernel} takes {wanted} arguments, not {given}",
-            self._expected(),
-        )
+    def _refuse_count(self, arguments: tuple[Any, ...]) -> NoReturn:
+        _refuse_count(self._signature, f"kernel {self._kernel}", arguments)
 
     def _refuse_heaps(self, arguments: tuple[Any, ...]) -> None:
         raise ArgumentError(
@@ -393,3 +364,47 @@ def refuse_nulls(
                 "uses it as an object",
                 f"pass an object, or test it in the kernel first: if {names[place]} is not None",
             )
+
+
+def in_order(
+    signature: Signature,
+    what: str,
+    arguments: tuple[Any, ...],
+    named: Mapping[str, Any],
+    each: str = "",
+) -> tuple[Any, ...]:
+    """All arguments by position, with keyword arguments and defaults in their places. Raises
+    ArgumentError, which says ``what`` takes them, and ``each`` of what there is to be for each."""
+    names = signature.names
+    given = dict(zip(names, arguments, strict=False))
+    for name in named:
+        if name not in names:
+            raise ArgumentError(f"{what} has no parameter {name}", _expected(signature, each))
+        if name not in signature.by_name:
+            raise ArgumentError(f"{what} takes {name} by position only", "leave out its name")
+        if name in given:
+            raise ArgumentError(f"{what} is given {name} twice", "pass it once")
+    if len(arguments) > signature.most_by_position:
+        _refuse_count(signature, what, arguments, each)
+    given = {**signature.defaults, **given, **named}
+    if len(given) != len(names):
+        missing = ", ".join(name for name in names if name not in given)
+        raise ArgumentError(f"{what} lacks {missing}", _expected(signature, each))
+    return tuple(given[name] for name in names)
+
+
+def _refuse_count(
+    signature: Signature, what: str, arguments: tuple[Any, ...], each: str = ""
+) -> NoReturn:
+    own = signature.names.count(EXTENT)
+    wanted, given = signature.most_by_position - own, len(arguments) - own
+    by_position = " by position" if signature.only_named else ""
+    raise ArgumentError(
+        f"{what} takes {wanted} arguments{by_position}, not {given}", _expected(signature, each)
+    )
+
+
+def _expected(signature: Signature, each: str) -> str:
+    pairs = zip(signature.names, signature.types, strict=True)
+    listed = (f"{name}: {type!r}" for name, type in pairs if name != EXTENT)
+    return f"it takes ({', '.join(listed)}){each}"

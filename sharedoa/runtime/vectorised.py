@@ -45,6 +45,7 @@ from ..model.types import (
 )
 from ..model.values import describe, holds_many
 from ..model.world import World
+from .arguments import in_order
 from .chained_methods import overriding
 from .geometry import parse_geometry
 from .launch import Program
@@ -417,27 +418,9 @@ def _by_position(method: Method, arguments: tuple[Any, ...], named: Mapping[str,
     signature = method.signature
     if len(arguments) == len(signature.names) and not (named or signature.only_named):
         return [*arguments]
-    what, missing = f"{method.owner.name}.{method.name}", signature.names[len(arguments) :]
-    given = {**signature.defaults, **named}
-    expected = ", ".join(
-        f"{n}: {t!r}" for n, t in zip(signature.names, signature.types, strict=True)
-    )
-    cure = f"it takes ({expected}), each as one value or as an array with one an object"
-    for name in named:
-        if name not in signature.names:
-            raise ArgumentError(f"{what} has no parameter {name}", cure)
-        if name not in signature.by_name:
-            raise ArgumentError(f"{what} takes {name} by position only", "leave out its name")
-        if name not in missing:
-            raise ArgumentError(f"{what} is given {name} twice", "pass it once")
-    if len(arguments) > (most := signature.most_by_position):
-        by_position = " by position" if signature.only_named else ""
-        raise ArgumentError(
-            f"{what} takes {most} arguments{by_position}, not {len(arguments)}", cure
-        )
-    if lacking := [name for name in missing if name not in given]:
-        raise ArgumentError(f"{what} lacks {', '.join(lacking)}", cure)
-    return [*arguments, *(given[name] for name in missing)]
+    what = f"{method.owner.name}.{method.name}"
+    each = ", each as one value or as an array with one an object"
+    return [*in_order(signature, what, arguments, named, each)]
 
 
 def _in_shared_memory(heap: Heap, method: Method, given: list[Any]) -> list[Any]:

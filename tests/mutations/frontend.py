@@ -293,9 +293,9 @@ MUTATIONS = (
         ("tests/runtime/test_named_arguments.py::test_overriding_methods_take_them_alike",),
     ),
     Mutation(
-        "by position for many what is given by name only", "sharedoa/runtime/vectorised.py",
-        "if len(arguments) > (most := signature.most_by_position):",
-        "if len(arguments) > (most := len(signature.names)):",
+        "by position for many what is given by name only", "sharedoa/runtime/arguments.py",
+        "if len(arguments) > signature.most_by_position:",
+        "if len(arguments) > len(signature.names):",
         "calls of many objects take what CPython refuses",
         ("tests/runtime/test_named_arguments.py::test_refused_for_many",),
     ),
