@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import InternalError
-from ..model.types import VOID
+from ..model.scalars import live_byte, weak_int
+from ..model.types import VOID, ArrayType
 from .core import Function, LvalueType, Operation, Program, Region, Type, Value, type_of
 from .operations import kind_of
 
@@ -163,6 +164,10 @@ def _type_problem(operation: Operation, program: Program) -> str | None:
         for candidate in operation["candidates"]:
             if candidate.symbol not in program.functions:
                 return f"{candidate.symbol} is not part of the program"
+    if kind == "delete":
+        place = [each.type for each in operands[1:]]
+        if not operands or place not in ([], _PLACE_OF_ONE):
+            return "takes an object, or one with the bytes of its region and its slot"
     if kind in _LOOPS:
         return _loop_problem(operation)
     return None
@@ -173,6 +178,8 @@ _TAKES_LVALUES = frozenset(
 )
 #: Kinds whose operands, from the one of that number on, have the type of the result.
 _SAME = {"binary": 0, "select": 1}
+#: Which bytes of its region say that an object lives, and which of these.
+_PLACE_OF_ONE: Sequence[Type] = [ArrayType(live_byte), weak_int]
 #: Kinds of which more is asked than that they take no lvalues.
 _TYPED = frozenset(
     {
@@ -186,6 +193,7 @@ _TYPED = frozenset(
         "store",
         "call",
         "call_virtual",
+        "delete",
     }
 )
 

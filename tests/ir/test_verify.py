@@ -86,6 +86,14 @@ _MALFORMED = {
     "nothing at all": ("if %test {} { yield } return", "a region without operations"),
     # What was declared of a kind.
     "operands": ('%x: f32 = binary %a <operator = "add"> return', "1 operands instead of 2"),
+    "a slot without bytes": (
+        "%x: bool = delete %node, %n return",
+        "takes an object, or one with the bytes of its region and its slot",
+    ),
+    "an end of nothing": (
+        "%x: bool = delete return",
+        "takes an object, or one with the bytes of its region and its slot",
+    ),
     "results": ("zero return", "0 results instead of 1"),
     "regions": ("if %test { yield } return", "1 regions instead of 2"),
     "attributes": ("%x: f32 = binary %a, %a return", "without operator"),

@@ -15,6 +15,12 @@ _SETTLED = (f"{_SLOTS}::test_what_lives_after_launches[pretended-1-40]",)
 
 MUTATIONS = (
     Mutation(
+        "an end with a slot and no bytes", "sharedoa/ir/verify.py",
+        "if not operands or place not in ([], _PLACE_OF_ONE):", "if not operands:",
+        "a pass that leaves it malformed is not found",
+        ("tests/ir/test_verify.py::test_malformed[a slot without bytes]",),
+    ),
+    Mutation(
         "who makes objects is called slot by slot",
         _CALLS,
         "Effects.ASKS_THREAD | Effects.REPORTS",
