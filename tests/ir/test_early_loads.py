@@ -204,19 +204,23 @@ def _statements(random: Random, depth: int) -> list[str]:
     return found
 
 
+def _check_means_the_same(folder: Path, body: str, seed: int) -> None:
+    """Of one thread, as what it stores to others would read."""
+    program = program_of(folder, body, **_CALLED)
+    expected = [outcome(program, seed + each, CLASSES, threads=1) for each in range(3)]
+    early(program)
+    assert [outcome(program, seed + each, CLASSES, threads=1) for each in range(3)] == expected, (
+        body
+    )
+
+
 @settings(max_examples=examples(120))
 @given(seed=st.integers(0, 2**32 - 1))
 def test_random_loops_mean_the_same(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     random, folder = Random(seed), tmp_path_factory.getbasetemp()
     lines = "\n    ".join(_statements(random, 0))
     body = f"p = places[0]\nn = i32(0)\nwhile n < 5:\n    n += 1\n    {lines}\ns += p.value"
-    program = program_of(folder, body, **_CALLED)
-    # One thread, as what it stores to others would read.
-    expected = [outcome(program, seed + each, CLASSES, threads=1) for each in range(3)]
-    early(program)
-    assert [outcome(program, seed + each, CLASSES, threads=1) for each in range(3)] == expected, (
-        body
-    )
+    _check_means_the_same(folder, body, seed)
 
 
 @settings(max_examples=examples(60))
@@ -225,9 +229,4 @@ def test_random_branches_mean_the_same(tmp_path_factory: pytest.TempPathFactory,
     random, folder = Random(seed), tmp_path_factory.getbasetemp()
     lines = "\n    ".join(_statements(random, 0)).replace("break", "pass")
     body = f"p = places[0]\nn = i32(1)\nif c > 0:\n    {lines.replace('continue', 'pass')}"
-    program = program_of(folder, body, **_CALLED)
-    expected = [outcome(program, seed + each, CLASSES, threads=1) for each in range(3)]
-    early(program)
-    assert [outcome(program, seed + each, CLASSES, threads=1) for each in range(3)] == expected, (
-        body
-    )
+    _check_means_the_same(folder, body, seed)
