@@ -7,7 +7,8 @@ _TESTS = "tests/runtime/test_clustering.py"
 _REMEMBERED = "sharedoa/runtime/remembered_looks.py"
 _LOOKS = "tests/runtime/test_remembered_looks.py"
 _COMPARED = "sharedoa/runtime/compared_clusters.py"
-_CLOCK = "tests/runtime/test_compared_clusters.py"
+_CLOCK = "tests/runtime/comparing/test_compared_clusters.py"
+_TRIED = "tests/runtime/comparing/test_tried_clusters.py"
 _PLANNED = "sharedoa/runtime/planned_clusters.py"
 _STILL_SO = (f"{_LOOKS}::test_whether_it_is_still_so",)
 _PART_OF_THE_TIME = (f"{_TESTS}::test_looks_take_a_part_of_the_time",)
@@ -20,7 +21,7 @@ MUTATIONS = (
         "    if True:",
         "a launch fails as another thread notes its own",
         (
-            "tests/runtime/test_compared_clusters.py::"
+            "tests/runtime/comparing/test_compared_clusters.py::"
             "test_another_thread_launches_while_what_was_found_is_kept",
         ),
     ),
@@ -166,7 +167,7 @@ MUTATIONS = (
         "if is_quicker and are_possible(heap, heap.layout.clusters.replace(cls, each.than)):",
         "if is_quicker:",
         "objects never get the best of what they can have",
-        (f"{_CLOCK}::test_what_objects_cannot_have_comes_never",),
+        (f"{_TRIED}::test_what_objects_cannot_have_comes_never",),
     ),
     Mutation(
         "what was certain is not so in later runs",
@@ -174,7 +175,7 @@ MUTATIONS = (
         "min(self.launches, LAUNCHES - 1), look.launches",
         "min(self.launches, LAUNCHES - 1), 0",
         "short runs have rows that earlier ones had known to be slower",
-        (f"{_CLOCK}::test_what_was_certain_is_so_in_later_runs",),
+        (f"{_TRIED}::test_what_was_certain_is_so_in_later_runs",),
     ),
     Mutation(
         "what is only to be compared is had without",
@@ -182,7 +183,7 @@ MUTATIONS = (
         "    elif is_wanted:\n",
         "    else:\n",
         "objects lose clusters that are quicker for certain, as there is no code for them yet",
-        (f"{_CLOCK}::test_what_was_certain_is_so_in_later_runs",),
+        (f"{_TRIED}::test_what_was_certain_is_so_in_later_runs",),
     ),
     Mutation(
         "short runs compile for clusters that they never get",
@@ -190,7 +191,7 @@ MUTATIONS = (
         "if is_beside and not sure and not may_try(chosen[0]):",
         "if False:",
         "runs of half a second are a sixth slower, each for another trial",
-        (f"{_CLOCK}::test_short_runs_try_nothing",),
+        (f"{_TRIED}::test_short_runs_try_nothing",),
     ),
     Mutation(
         "each short run waits anew",
@@ -198,7 +199,7 @@ MUTATIONS = (
         "since = _wanted_since.setdefault(cls, perf_counter())",
         "since = perf_counter()",
         "a process with many runs of less than a second never tries other clusters",
-        (f"{_CLOCK}::test_short_runs_of_a_process_add_up",),
+        (f"{_TRIED}::test_short_runs_of_a_process_add_up",),
     ),
     Mutation(
         "a trial takes the place of what is certain",
@@ -214,7 +215,7 @@ MUTATIONS = (
         "PATIENCE * (_TRIAL + now - begun)",
         "PATIENCE * _TRIAL",
         "a program that compiles for long for each trial does little else",
-        (f"{_CLOCK}::test_short_runs_try_nothing",),
+        (f"{_TRIED}::test_short_runs_try_nothing",),
     ),
     Mutation(
         "trials that were put off are forgotten",
@@ -222,7 +223,7 @@ MUTATIONS = (
         "if self.was_idle or looks.is_to_choose:",
         "if self.was_idle:",
         "objects of long runs lie as they did at first",
-        (f"{_CLOCK}::test_short_runs_try_nothing",),
+        (f"{_TRIED}::test_short_runs_try_nothing",),
     ),
     Mutation(
         "what was compared counts only where looks say the same",
@@ -230,7 +231,7 @@ MUTATIONS = (
         "compared_clusters.quickest(heap, cls, clusters.of(cls))",
         "clusters.of(cls)",
         "a later run has rows where an earlier one has found better, as it saw something else",
-        (f"{_CLOCK}::test_what_an_earlier_run_found_quicker_comes_first",),
+        (f"{_TRIED}::test_what_an_earlier_run_found_quicker_comes_first",),
     ),
     Mutation(
         "what is certain is compared, too",
@@ -238,7 +239,7 @@ MUTATIONS = (
         "if plan.is_sure or compared_clusters.are_quicker(heap, clusters):",
         "if compared_clusters.are_quicker(heap, clusters):",
         "short runs keep rows where clusters spare a third",
-        (f"{_CLOCK}::test_what_spares_much_for_certain_is_not_compared",),
+        (f"{_TRIED}::test_what_spares_much_for_certain_is_not_compared",),
     ),
     Mutation(
         "the best that threads know are the quickest",
@@ -246,7 +247,7 @@ MUTATIONS = (
         "                others += [best] if",
         "                others += [] if",
         "of clusters that cost about the same by what threads touch, objects have the slower ones",
-        (f"{_CLOCK}::test_what_is_as_good_by_what_threads_touch_is_tried",),
+        (f"{_TRIED}::test_what_is_as_good_by_what_threads_touch_is_tried",),
     ),
     Mutation(
         "a cluster that was slower is among all others that are tried",
@@ -254,7 +255,7 @@ MUTATIONS = (
         "        others += alike\n",
         "        pass\n",
         "a class has rows as all of its fields together were slower than these",
-        (f"{_CLOCK}::test_others_are_tried_without_a_cluster_that_was_slower",),
+        (f"{_TRIED}::test_others_are_tried_without_a_cluster_that_was_slower",),
     ),
     Mutation(
         "launches of any threads are compared",
@@ -270,7 +271,7 @@ MUTATIONS = (
         "if clusters == heap.layout.clusters and latest >= LAUNCHES and background.is_on():",
         "if False:",
         "objects keep slower clusters that their first launch wanted",
-        (f"{_CLOCK}::test_what_objects_got_before_there_was_code_is_compared_later",),
+        (f"{_TRIED}::test_what_objects_got_before_there_was_code_is_compared_later",),
     ),
     Mutation(
         "a comparison holds for any population",
@@ -278,7 +279,7 @@ MUTATIONS = (
         " and now < _OTHER_POPULATION * max(1, each.objects)",
         "",
         "objects that no longer fit in caches lie as few of them had better",
-        (f"{_CLOCK}::test_many_times_as_many_objects_are_another_case",),
+        (f"{_TRIED}::test_many_times_as_many_objects_are_another_case",),
     ),
     Mutation(
         "comparisons are not kept for later runs",
@@ -286,7 +287,7 @@ MUTATIONS = (
         "    found = compared_clusters.found_since(heap)\n",
         "    found = {}\n",
         "each run of a program tries slower clusters again",
-        (f"{_CLOCK}::test_later_runs_know",),
+        (f"{_TRIED}::test_later_runs_know",),
     ),
     Mutation(
         "objects that steps have made keep their clusters",
@@ -334,7 +335,7 @@ MUTATIONS = (
         "    for groups in (best, *others):\n",
         "    for groups in (best,):\n",
         "a class has rows as the best clusters by what threads touch turned out to be slower",
-        (f"{_CLOCK}::test_the_next_best_is_tried",),
+        (f"{_TRIED}::test_the_next_best_is_tried",),
     ),
     Mutation(
         "several classes are compared at once",
@@ -366,7 +367,7 @@ MUTATIONS = (
         "return cls(tuple(runs), layout, processor, *sizes)",
         'return cls(tuple(runs), layout, "", *sizes)',
         "clusters that were slower on one device are kept from another one",
-        (f"{_CLOCK}::test_another_processor_is_another_case",),
+        (f"{_TRIED}::test_another_processor_is_another_case",),
     ),
     Mutation(
         "what was seen of a program that is gone",
