@@ -57,10 +57,10 @@ def _affected_by(path: str, graph: Mapping[str, set[str]]) -> set[str]:
     for _ in range(FAR):
         level = {user for each in level for user in graph[each]} - seen
         seen |= level
-        fixtures = {each for each in level if each.endswith("conftest.py")}
-        if fixtures and path.startswith("tests/"):
-            return {PurePosixPath(each).parent.as_posix() for each in fixtures}
         more = {each for each in level if _is_test(each)}
+        if path.startswith("tests/"):
+            fixtures = {each for each in level if each.endswith("conftest.py")}
+            more |= {PurePosixPath(each).parent.as_posix() for each in fixtures}
         if len(found | more) > MOST:
             found |= _beside(path) | _quick()
             break
