@@ -356,11 +356,6 @@ def kernel_signature(
     name = function.__name__
     scope = scope_of(function, local)
     signature = resolve_signature(function, scope, f"kernel {name}", receiver=False)
-    if signature.only_named:
-        raise ClassError(
-            f"kernel {name}: parameter {signature.names[-1]} is given by name only",
-            "leave out the *: launches take arguments by position and by name",
-        )
     for parameter, type in zip(signature.names, signature.types, strict=True):
         refuse_list(type, f"kernel {name}, parameter {parameter}")
     if signature.result != VOID:

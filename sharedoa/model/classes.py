@@ -80,6 +80,18 @@ class Signature:
         """Parameters that may be given by name."""
         return self.names[self.never_named :]
 
+    def parameters(self) -> str:
+        """As in a def."""
+        found = [
+            f"{name}: {type!r}" + (f" = {self.defaults[name]!r}" if name in self.defaults else "")
+            for name, type in zip(self.names, self.types, strict=True)
+        ]
+        if self.only_named:
+            found.insert(self.most_by_position, "*")
+        if self.never_named:
+            found.insert(self.never_named, "/")
+        return ", ".join(found)
+
 
 @dataclass(eq=False)
 class Method:

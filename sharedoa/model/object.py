@@ -505,8 +505,9 @@ def _check_override(method: Method, inherited: Method) -> None:
     else:
         return
     raise ClassError(
-        f"{method.owner.name}.{method.name}{_describe(mine)} overrides "
-        f"{inherited.owner.name}.{inherited.name}{_describe(theirs)} with another signature",
+        f"{method.owner.name}.{method.name}({mine.parameters()}) -> {mine.result!r} overrides "
+        f"{inherited.owner.name}.{inherited.name}({theirs.parameters()}) -> {theirs.result!r} with "
+        "another signature",
         cure,
     )
 
@@ -521,16 +522,3 @@ def _is_below(type: Type, other: Type) -> bool:
     if not (isinstance(type, ReferenceType) and isinstance(other, ReferenceType)):
         return False
     return type != other and type.cls.is_subclass_of(other.cls)
-
-
-def _describe(signature: Signature) -> str:
-    parameters = [
-        f"{name}: {type!r}"
-        + (f" = {signature.defaults[name]!r}" if name in signature.defaults else "")
-        for name, type in zip(signature.names, signature.types, strict=True)
-    ]
-    if signature.only_named:
-        parameters.insert(signature.most_by_position, "*")
-    if signature.never_named:
-        parameters.insert(signature.never_named, "/")
-    return f"({', '.join(parameters)}) -> {signature.result!r}"

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from dispatch.dataclass import replace
+
 from ..codegen.abi import SLOT_BYTES, leaves
 from ..errors import ArgumentError
 from ..heap.arrays import Array, ObjectArray
@@ -405,6 +407,8 @@ def _refuse_count(
 
 
 def _expected(signature: Signature, each: str) -> str:
-    pairs = zip(signature.names, signature.types, strict=True)
-    listed = (f"{name}: {type!r}" for name, type in pairs if name != EXTENT)
-    return f"it takes ({', '.join(listed)}){each}"
+    if EXTENT in signature.names:
+        names, types = signature.names[1:], signature.types[1:]
+        never_named = signature.never_named - 1
+        signature = replace(signature, names=names, types=types, never_named=never_named)
+    return f"it takes ({signature.parameters()}){each}"

@@ -10,6 +10,7 @@ import bdb
 import itertools
 import threading
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,6 +61,14 @@ def launch(
             _run_thread(name, arguments, thread((x, y), None))
 
 
+def all_by_position(function: Callable[..., Any]) -> FunctionType:
+    """The function with its parameters in their order, whichever are given by name only."""
+    code = function.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    code = code.replace(co_argcount=count, co_kwonlyargcount=0)
+    return FunctionType(code, function.__globals__, function.__name__, None, function.__closure__)
+
+
 def along_three_axes(
     signature: Signature, function: Callable[..., Any]
 ) -> tuple[Signature, Callable[..., Any]]:
@@ -76,7 +85,8 @@ def along_three_axes(
 
     extent_type = Extent.__sharedoa_value__  # type: ignore[attr-defined]
     names, types = (EXTENT, *signature.names), (extent_type, *signature.types)
-    return replace(signature, names=names, types=types), run
+    never_named = 1 + signature.never_named
+    return replace(signature, names=names, types=types, never_named=never_named), run
 
 
 def _run_thread(name: str, arguments: tuple[Any, ...], thread: HostThread) -> None:

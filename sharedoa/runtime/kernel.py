@@ -21,7 +21,7 @@ from ..model.source_text import remember_source
 from ..model.type_names import P
 from . import host_intrinsics  # noqa: F401  gives oa.grid and atomics their meaning in CPython
 from .annotated_locals import form_for_cpython
-from .geometry import parse_geometry, parse_solid
+from .geometry import Geometry, parse_geometry, parse_solid
 from .intrinsic_use import IntrinsicUse, intrinsic_use
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Kernel(Generic[P]):
     def program(self) -> Program:
         """Made at first use, so that annotations may name classes that come later."""
         from ..frontend import kernel_signature, translate_kernel
-        from .cpython import along_three_axes
+        from .cpython import all_by_position, along_three_axes
         from .launch import Program
         from .program_source import Source
 
@@ -79,6 +79,8 @@ class Kernel(Generic[P]):
                     "rename the parameter",
                 )
         function = form_for_cpython(self.function)
+        if signature.only_named:
+            function = all_by_position(function)
         if self._use.axes == 3:
             signature, function = along_three_axes(signature, function)
         return Program(
@@ -99,14 +101,29 @@ class Kernel(Generic[P]):
         found = self._launchers.get(item) if is_plain else None
         if found is None and self._use.axes == 3:
             geometry, extent = parse_solid(item)
-            return functools.partial(self.program.launcher(geometry), extent)
+            return functools.partial(self._launcher(geometry), extent)
         if found is None:
-            found = self.program.launcher(parse_geometry(item, self._use.axes))
+            found = self._launcher(parse_geometry(item, self._use.axes))
             if is_plain:
                 if len(self._launchers) >= _LAUNCHERS_KEPT:
                     self._launchers.clear()
                 self._launchers[item] = found
         return found
+
+    def _launcher(self, geometry: Geometry) -> Launcher[P]:
+        """Programs take all arguments by position; where a kernel takes some by name only, they are
+        put in order first."""
+        program = self.program
+        launch = program.launcher(geometry)
+        if not program.source.signature.only_named:
+            return launch
+
+        def launch_named(
+            *arguments: Any, mode: Any = None, debug: Any = None, **named: Any
+        ) -> None:
+            launch(*program.plan.in_order(arguments, named), mode=mode, debug=debug)
+
+        return launch_named
 
     def __call__(self, *arguments: Any, **named: Any) -> None:
         raise ArgumentError(

@@ -195,7 +195,6 @@ def test_globals_that_kernels_cannot_use_are_named(tmp_path: Path) -> None:
         ("x: list", "list is not a type that kernels know", "oa.Array[T]"),
         ("x: Missing", "'Missing' refers to a name that does not exist", "define or import it"),
         ("*x: i32", "is not a plain parameter", "*args"),
-        ("*, x: i32", "parameter x is given by name only", "leave out the *"),
         ("x: oa.inline[f32, 3]", "cannot be inline[f32, 3]", "oa.Array[T]"),
         ("x: oa.Array[oa.Array[f32]]", "an array cannot hold Array[f32]", "elements are scalars"),
         ("x: oa.Object", "oa.Object itself cannot be a type", "declare a common base class"),

@@ -300,6 +300,21 @@ MUTATIONS = (
         ("tests/runtime/test_named_arguments.py::test_refused_for_many",),
     ),
     Mutation(
+        "by position for kernels what is given by name only", "sharedoa/runtime/kernel.py",
+        "if not program.source.signature.only_named:", "if True:",
+        "launches take what CPython refuses",
+        ("tests/runtime/test_named_arguments.py::test_kernels_take_them_by_name",),
+    ),
+    Mutation(
+        "along three axes the extent is one that is never named", "sharedoa/runtime/cpython.py",
+        "never_named = 1 + signature.never_named", "never_named = signature.never_named",
+        "what stands before a / may be given by name",
+        (
+            "tests/runtime/test_named_arguments.py::"
+            "test_parameters_of_boxes_that_are_never_named",
+        ),
+    ),
+    Mutation(
         "equal constants of another type", _DEPENDENCIES,
         "        return type(now) is type(self.value) and isinstance(now, plain) and repr(now)",
         "        return isinstance(now, plain) and str(now == self.value and self.text)",

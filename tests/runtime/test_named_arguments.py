@@ -151,6 +151,60 @@ def test_parameters_that_are_never_named() -> None:
                 cutting[1](tool, found, k=8)
 
 
+@oa.kernel
+def filling(found: oa.Array[i32], by: i32 = 2, *, plus: i32 = 1, heap: i32) -> None:
+    i = oa.grid(1)
+    found[i] += by * i * plus + heap
+
+
+@oa.kernel
+def filling_boxes(found: oa.Array[i32], /, by: i32 = 2, *, plus: i32 = 1, heap: i32) -> None:
+    x, y, z = oa.grid(3)
+    extra: i32 = heap
+    found[4 * x + 2 * y + z] += by * z * plus + extra
+
+
+def _filled(backend: object) -> list[object]:
+    results: list[object] = []
+    with oa.Heap(backend=backend):
+        for kernel, size in (filling, (8, 4)), (filling_boxes, (2, 2, 2)):
+            found = oa.zeros(8, i32)
+            launch = kernel[size]
+            launch(found, heap=100)
+            launch(found, 3, heap=200, plus=7, debug=True)
+            with oa.capture() as step:
+                launch(found, heap=1000, by=2)
+            step.run(2)
+            results.append(found.numpy().tolist())
+            wrong: list[tuple[tuple[int, ...], dict[str, int]]]
+            wrong = [((2, 3, 4), {}), ((), {}), ((), {"heap": 1, "hep": 2})]
+            for arguments, named in wrong:
+                with pytest.raises(oa.ArgumentError) as caught:
+                    launch(found, *arguments, **named)
+                results.append(str(caught.value))
+    return results
+
+
+def test_kernels_take_them_by_name() -> None:
+    expected = _filled("python")
+    assert expected[0] == [2300 + k * (2 + 21 + 2 * 2) for k in range(8)]
+    assert expected[4] == [2300 + k % 2 * (2 + 21 + 2 * 2) for k in range(8)]
+    for number, name, slash in (1, "filling", ""), (5, "filling_boxes", "/, "):
+        by_position, lacking, unknown = expected[number : number + 3]
+        takes = f"(found: Array[i32], {slash}by: i32 = 2, *, plus: i32 = 1, heap: i32)"
+        assert f"kernel {name} takes 2 arguments by position, not 4\n" in str(by_position)
+        assert str(lacking) == f"kernel {name} lacks heap\nhelp: it takes {takes}"
+        assert f"kernel {name} has no parameter hep\n" in str(unknown)
+    for backend in "cpu", InterpretedGpu():
+        assert _filled(backend) == expected
+
+
+def test_parameters_of_boxes_that_are_never_named() -> None:
+    with oa.Heap(backend="cpu"):
+        with pytest.raises(oa.ArgumentError, match="takes found by position only"):
+            filling_boxes[1, 1, 1](found=oa.zeros(1, i32), heap=1)
+
+
 def test_overriding_methods_take_them_alike() -> None:
     with pytest.raises(oa.ClassError, match=r"n: i32, \*, twice: .* with another"):
 
