@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..model.array2_type import Array2Type
-from ..model.classes import ClassType
+from ..model.classes import ClassType, setter_name
 from ..model.grid_type import GridType
 from ..model.members import has_mixins
 from ..model.scalars import boolean
@@ -35,9 +35,29 @@ from .operators import unify
 
 
 def attribute_of(context: Context, node: ast.Attribute) -> Operand:
-    if _is_super(node.value):
+    if is_super(node.value):
         return _super_method(context, node)
-    base = translate(context, node.value)
+    if node.attr in ("fget", "fset") and isinstance(node.value, ast.Attribute):
+        accessor = _accessor(context, node.value, node.attr)
+        if accessor is not None:
+            return accessor
+    return attribute_in(context, translate(context, node.value), node)
+
+
+def _accessor(context: Context, node: ast.Attribute, part: str) -> UnboundMethod | None:
+    """``Class.prop.fset``, which is how a setter calls the one that it overrides."""
+    base = None if is_super(node.value) else translate(context, node.value)
+    shared = getattr(base.value, "__sharedoa__", None) if isinstance(base, Static) else None
+    name = node.attr if part == "fget" else setter_name(node.attr)
+    if not isinstance(shared, ClassType):
+        return None
+    method = shared.find_method(name)
+    is_accessor = method is not None and method.kind in ("property", "setter")
+    return UnboundMethod(shared, name) if is_accessor else None
+
+
+def attribute_in(context: Context, base: Operand, node: ast.Attribute) -> Operand:
+    """The attribute of ``base``, which is what ``node.value`` is."""
     if isinstance(base, Static) and hasattr(type(base.value), "__sharedoa_value__"):
         base = constant_of(context, base.value, node.value, base.name)
     if isinstance(base, Static):
@@ -145,7 +165,7 @@ def _member(
             "parameters and result have types that kernels know",
         )
     below = [c.name for c in cls.descendants() if node.attr in {**c.own_fields, **c.slots}]
-    names = ", ".join([*cls.fields, *cls.slots]) or "nothing"
+    names = ", ".join([*cls.fields, *cls.method_names]) or "nothing"
     help = f"{cls.name} has {names}"
     if below:
         name = ast.unparse(node.value)
@@ -230,7 +250,7 @@ def _read(place: tree.Place) -> Operand:
     return tree.Load(place.type, place.location, place)
 
 
-def _is_super(node: ast.expr) -> bool:
+def is_super(node: ast.expr) -> bool:
     if not isinstance(node, ast.Call):
         return False
     return isinstance(node.func, ast.Name) and node.func.id == "super"
@@ -263,7 +283,7 @@ def _super_method(context: Context, node: ast.Attribute) -> Operand:
         if name in owner.base.fields:
             cure = f"{name} is a field, which objects have once: write self.{name}"
         else:
-            cure = f"its methods: {', '.join(owner.base.slots) or 'none'}"
+            cure = f"its methods: {', '.join(owner.base.method_names) or 'none'}"
         context.reject(node, f"{owner.base.name} has no method {name}", cure)
     above = UnboundMethod(owner.base, name, self)
     method = owner.base.find_method(name)

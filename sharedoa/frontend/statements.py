@@ -23,12 +23,12 @@ from .conversions import (
     convert_scalar,
     is_nonnegative,
 )
-from .expressions import expression, is_call_of, operate, static_value, translate
+from .expressions import expression, is_call_of, operate, static_value
 from .inline_arrays import fields_of_vector
 from .iteration import counted, counter, items_of
 from .lists import element_for
 from .near_loops import NearSearch, near_call
-from .operands import InlineArray
+from .targets import AssignedProperty, assign_property, augment_property, target_of
 from .texts import print_statement
 from .tiles import declare_tile, is_tile
 
@@ -47,9 +47,6 @@ UNSUPPORTED: dict[type[ast.stmt], tuple[str, str]] = {
     ast.AsyncFor: ("async for", "use for over range"),
     ast.AsyncWith: ("async with", "kernels hold no resources"),
 }
-
-
-_CALLS = (tree.DirectCall, tree.VirtualCall)
 
 
 def block(context: Context, nodes: list[ast.stmt]) -> list[tree.Statement]:
@@ -114,7 +111,9 @@ def assign_to(
         return [tree.Assign(location, variable, stored)]
     if isinstance(target, (ast.Tuple, ast.List)):
         return _unpack(context, target.elts, value, node)
-    place = place_of(context, target)
+    place = target_of(context, target)
+    if isinstance(place, AssignedProperty):
+        return assign_property(context, place, value, node)
     stored = element_for(context, place, value, node, target)
     return [tree.Store(location, place, stored)]
 
@@ -173,47 +172,15 @@ def _is_pure(value: tree.Expression) -> bool:
     return isinstance(value, (tree.ThreadIndex, tree.GridSize, tree.Constant))
 
 
-def place_of(context: Context, target: ast.expr) -> tree.Place:
-    """The memory that an assignment target names."""
-    if not isinstance(target, (ast.Attribute, ast.Subscript)):
-        context.reject(
-            target,
-            "this cannot be assigned to",
-            "assign to a variable, a field or an element",
-        )
-    operand = translate(context, target)
-    if isinstance(operand, InlineArray):
-        context.reject(
-            target, "an inline array cannot be assigned as a whole", "assign its elements"
-        )
-    if isinstance(operand, (tree.ValueField, tree.InlineItem)) or (
-        isinstance(operand, tree.Load) and tree.is_in_value(operand.place)
-    ):
-        context.reject(
-            target,
-            "a field of a value struct cannot be assigned: values do not change",
-            f"assign the whole of it: {ast.unparse(target.value)} = a new value",
-        )
-    if isinstance(operand, tree.Load):
-        return operand.place
-    if isinstance(target, ast.Attribute) and isinstance(operand, _CALLS):
-        context.reject(
-            target,
-            f"{ast.unparse(target)} is a property, and kernels call none to assign",
-            "call a method that assigns the fields",
-        )
-    context.reject(
-        target, "this cannot be assigned to", "assign to a field of an object or an element"
-    )
-
-
 def _augmented(context: Context, node: ast.AugAssign) -> list[tree.Statement]:
     location = context.locate(node)
     if isinstance(node.target, ast.Name):
         name = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
         old, right = expression(context, name), expression(context, node.value)
         return assign_to(context, node.target, operate(context, node.op, old, right, node), node)
-    place = place_of(context, node.target)
+    place = target_of(context, node.target)
+    if isinstance(place, AssignedProperty):
+        return augment_property(context, place, node)
     variable = context.temporary(place.type)
     local = tree.Local(place.type, location, variable)
     right = expression(context, node.value)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from ..errors import InternalError
 from ..model import lazy_annotations
-from ..model.classes import ClassType
+from ..model.classes import ClassType, setter_name
 from ..model.frozen import refuse_frozen
 from ..model.type_names import T_co
 from ..model.types import ReferenceType
@@ -182,7 +182,7 @@ class ManyObjects(Generic[T_co]):
     def __dir__(self) -> list[str]:
         """Fields and methods of the objects, and what arrays have themselves."""
         own = (name for name in super().__dir__() if name[:1] != "_" or name[:2] == "__")
-        return sorted({*self._cls.fields, *self._cls.slots, *own})
+        return sorted({*self._cls.fields, *self._cls.method_names, *own})
 
     def _repr_html_(self) -> str | None:
         from .tables import table_of_objects
@@ -190,9 +190,26 @@ class ManyObjects(Generic[T_co]):
         return table_of_objects(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name not in self._cls.fields:
-            raise AttributeError(self._unknown(name))
-        self._set_field(name, value)
+        if name in self._cls.fields:
+            self._set_field(name, value)
+        elif setter_name(name) in self._cls.slots:
+            self._call(setter_name(name), value)
+        else:
+            raise AttributeError(self._not_assigned(name))
+
+    def _not_assigned(self, name: str) -> str:
+        cls = self._cls
+        method = cls.find_method(name)
+        if method is None:
+            return self._unknown(name)
+        if method.kind != "property":
+            return f"{cls.name}.{name} is a method, and is called: objects.{name}(...)"
+        if getattr(cls.python_class, name).fset is None:
+            return f"{cls.name}.{name} is a property without a setter: write @{name}.setter"
+        return (
+            f"the setter of {cls.name}.{name} runs on the host only: give its parameter a type "
+            "that kernels know, or assign to one object after another"
+        )
 
     def _call(self, name: str, /, *arguments: Any, **named: Any) -> Any:
         if hooks.vectorised_call is None:
@@ -205,5 +222,5 @@ class ManyObjects(Generic[T_co]):
             return f"{cls.name}.{name} runs on the host only: call it of one object after another"
         return (
             f"{cls.name} has no field or method {name!r}; fields: "
-            f"{', '.join(cls.fields) or 'none'}; methods: {', '.join(cls.slots) or 'none'}"
+            f"{', '.join(cls.fields) or 'none'}; methods: {', '.join(cls.method_names) or 'none'}"
         )

@@ -113,6 +113,20 @@ class Method:
         return self._signature
 
 
+#: Setters are methods that nobody else can name.
+_SETTER = ".setter"
+
+
+def setter_name(attribute: str) -> str:
+    """What the setter of a property is called among the methods of its class."""
+    return attribute + _SETTER
+
+
+def attribute_name(method: str) -> str:
+    """The attribute of the class that a method is part of."""
+    return method.removesuffix(_SETTER)
+
+
 #: What a class may ask for, as the heap's setting may.
 LAYOUTS = ("aos", "tile")
 
@@ -259,6 +273,11 @@ class ClassType:
         """Take the class's own method of that name away."""
         del self.methods[name]
         self._own_abstract = None
+
+    @property
+    def method_names(self) -> list[str]:
+        """Methods and properties as programs write them, inherited ones first."""
+        return list(dict.fromkeys(map(attribute_name, self.slots)))
 
     @property
     def abstract_methods(self) -> list[str]:

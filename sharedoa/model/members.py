@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 from ..errors import ClassError
 from . import lazy_annotations
+from .classes import attribute_name
 from .functions import converting, stand_in, user_function
 
-MemberKind = Literal["method", "property", "static", "class"]
+MemberKind = Literal["method", "property", "setter", "static", "class"]
 
 _BINARY = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or",
@@ -45,13 +46,22 @@ def member_of(name: str, value: Any) -> tuple[MemberKind, Callable[..., Any]] | 
     return None
 
 
-def _has_types(function: Any, all_of_them: bool = False) -> bool:
+def setter_of(name: str, value: Any) -> Callable[..., Any] | None:
+    """The user's function that kernels call to assign to an attribute, if they know it as a
+    property; None if they cannot."""
+    if not isinstance(value, property) or member_of(name, value) is None:
+        return None
+    function = user_function(value.fset)
+    return function if _has_types(function, is_assigning=True) else None
+
+
+def _has_types(function: Any, all_of_them: bool = False, is_assigning: bool = False) -> bool:
     if not inspect.isfunction(function):
         return False
     signature = lazy_annotations.signature(function)
     parameters = list(signature.parameters.values())
     given = [each.annotation for each in (parameters if all_of_them else parameters[1:])]
-    types = [*given, signature.return_annotation]
+    types = given if is_assigning else [*given, signature.return_annotation]
     names = [each.__name__ if isinstance(each, type) else str(each).strip("'\"") for each in types]
     return inspect.Parameter.empty not in types and _OF_THE_HOST.isdisjoint(names)
 
@@ -79,6 +89,8 @@ def wrapped(
     made: Any = converted if kind == "method" else _for_both(converted, function, signature)
     if kind == "property":
         return property(made, original.fset, original.fdel, original.__doc__)
+    if kind == "setter":
+        return property(original.fget, made, original.fdel, original.__doc__)
     return {"static": staticmethod, "class": classmethod}.get(kind, lambda made: made)(made)
 
 
@@ -141,9 +153,9 @@ def _check_mixin(name: str, mixin: type) -> None:
 
 def called_by_cpython(cls: type, name: str) -> Any:
     """The function that stands for a member in the class (``wrapped``)."""
-    value = vars(cls)[name]
+    value = vars(cls)[attribute_name(name)]
     if isinstance(value, property):
-        return value.fget
+        return value.fget if attribute_name(name) == name else value.fset
     return value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
 
 

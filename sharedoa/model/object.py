@@ -22,12 +22,12 @@ from .class_body import (
     refuse_ignored,
     take_defaults,
 )
-from .classes import LAYOUTS, ClassType, Method, Signature
+from .classes import LAYOUTS, ClassType, Method, Signature, attribute_name, setter_name
 from .deleted import DeletedReference
 from .field_access import FieldAccess, InlineField
 from .frozen import check_frozen
 from .functions import is_abstract_body, refuse_lambda, stand_in, user_function
-from .members import MemberKind, member_of, mixed_in, split_bases, wrapped
+from .members import MemberKind, member_of, mixed_in, setter_of, split_bases, wrapped
 from .shown import shown, shown_fields, shown_row
 from .signatures import resolve_signature, scope_of
 from .source_text import remember_source
@@ -117,7 +117,9 @@ class ObjectMeta(type):
             )
         World.about_to_change()
         with World.changing:
-            shared.uninstall(name)
+            for each in name, setter_name(name):
+                if each in shared.methods:
+                    shared.uninstall(each)
             super().__delattr__(name)
             World.advance()
 
@@ -349,6 +351,12 @@ def _declare_class(
                     kind, function = member
                     method = _make_method(shared, name, function, scope, kind)
                     _install_method(cls, method, value)
+                setter = setter_of(name, value)
+                if setter is not None:
+                    method = _make_method(shared, setter_name(name), setter, scope, "setter")
+                    _install_method(cls, method, vars(cls)[name])
+                elif base is not None and setter_name(name) in base.slots:
+                    _refuse_without_setter(cls.__name__, name)
             _note_initialiser(shared, members.get("__init__"), scope)
             shared.join()
             for name in annotations:
@@ -363,6 +371,14 @@ def _declare_class(
         if made is not None:
             made.withdraw()
         raise
+
+
+def _refuse_without_setter(name: str, attribute: str) -> None:
+    raise ClassError(
+        f"class {name}: {attribute} overrides a property with a setter, and has none for kernels",
+        f"write its setter, too, with a type: @{attribute}.setter def {attribute}(self, value: "
+        f"f32); or keep that of the base: @Base.{attribute}.getter instead of @property",
+    )
 
 
 def _convert_defaults(shared: ClassType, fields: dict[str, Type]) -> None:
@@ -415,11 +431,13 @@ def _install_method(cls: ObjectMeta, method: Method, original: Any = None) -> No
     if method.abstract:
         wrapper = _abstract_caller(shared, name, function)
         if method.kind == "property":
-            wrapper = property(wrapper)
+            wrapper = property(wrapper, original.fset, original.fdel)
+        elif method.kind == "setter":
+            wrapper = property(original.fget, wrapper, original.fdel)
     else:
         where = f"method {shared.name}.{name}"
         wrapper = wrapped(method.kind, original, function, lambda: method.signature, where)
-    type.__setattr__(cls, name, wrapper)
+    type.__setattr__(cls, attribute_name(name), wrapper)
 
 
 def change_function(method: Method, function: Any) -> None:
@@ -427,7 +445,7 @@ def change_function(method: Method, function: Any) -> None:
     cls: Any = method.owner.python_class
     with World.changing:
         method.function = function
-        _install_method(cls, method, vars(cls)[method.name])
+        _install_method(cls, method, vars(cls)[attribute_name(method.name)])
         World.advance()
 
 
@@ -497,7 +515,7 @@ def _check_override(method: Method, inherited: Method) -> None:
                 f"a call through the base may pass any {wider!r}: take that, and ask with "
                 f"isinstance whether it is a {one!r}"
             )
-    elif _how_given(mine) != _how_given(theirs):
+    elif method.kind != "setter" and _how_given(mine) != _how_given(theirs):
         cure = (
             "give both the same parameter names and the same defaults: a call uses those of the "
             "class that it knows, whichever method then runs"

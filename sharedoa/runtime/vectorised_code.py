@@ -28,7 +28,7 @@ from ..frontend.program import ProgramBuilder, kernel_symbol
 from ..ir.births import births_of
 from ..ir.streaming import is_short, is_streaming
 from ..model import intrinsics
-from ..model.classes import ClassType, Method, Signature
+from ..model.classes import ClassType, Method, Signature, attribute_name
 from ..model.kept_by_class import kept_by_class
 from ..model.object import shared_type
 from ..model.scalars import boolean, i64, live_byte, weak_int
@@ -174,6 +174,9 @@ def _in_cpython(methods: tuple[tuple[ClassType, Method], ...], form: CallForm) -
             found = shared_type(type(receiver)).find_method(method.name)
             assert found is not None
             executing.function = found.function
+            if found.kind == "setter":
+                setattr(receiver, attribute_name(method.name), *pieces)
+                return
             result = getattr(receiver, method.name)
             if found.kind != "property":
                 most = found.signature.most_by_position

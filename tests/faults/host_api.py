@@ -31,6 +31,25 @@ class Point(oa.Object):
         return self.x + by
 
 
+class Gauge(oa.Object):
+    value: f32
+
+    @property
+    def double(self) -> f32:
+        return self.value * 2
+
+    @property
+    def half(self) -> f32:
+        return self.value / 2
+
+    @half.setter
+    def half(self, half: f32) -> None:
+        self.value = half * 2
+
+    def reset(self) -> None:
+        self.value = 0.0
+
+
 class Made(oa.Object):
     x: i32
 
@@ -220,6 +239,18 @@ field_of_many_unknown (AttributeError): missing, x
     oa.new(Point, 3).missing
 field_of_many_set_unknown (AttributeError): missing
     setattr(oa.new(Point, 3), "missing", 1)
+property_of_many_without_setter (AttributeError): double, setter
+    setattr(oa.new(Gauge, 3), "double", 1)
+method_of_many_assigned (AttributeError): reset, method
+    setattr(oa.all(Gauge), "reset", 1)
+property_of_many_length: half, 2, 3
+    setattr(oa.new(Gauge, 3), "half", [1, 2])
+property_of_many_text: half, f32
+    setattr(oa.new(Gauge, 3), "half", "abc")
+property_of_many_mask: mask
+    setattr(oa.new(Gauge, 2), "half", np.ma.array([1.0, 2.0], mask=[0, 1]))
+property_text: half, f32
+    setattr(oa.new(Gauge), "half", "abc")
 field_of_many_length: 2, 3
     setattr(oa.new(Point, 3), "x", [1, 2])
 method_of_many_named: no parameter to, by

@@ -6,6 +6,7 @@ _CHANGED = "sharedoa/frontend/changed_methods.py"
 _CONTEXT = "sharedoa/frontend/context.py"
 _DEPENDENCIES = "sharedoa/frontend/dependencies.py"
 _KEPT = "sharedoa/frontend/kept_translations.py"
+_SETTERS = "tests/runtime/test_setters.py::"
 _KEPT_TEST = "tests/frontend/test_kept_translations.py"
 
 MUTATIONS = (
@@ -298,6 +299,38 @@ MUTATIONS = (
         "if len(arguments) > len(signature.names):",
         "calls of many objects take what CPython refuses",
         ("tests/runtime/test_named_arguments.py::test_refused_for_many",),
+    ),
+    Mutation(
+        "properties are assigned before the value is computed", "sharedoa/frontend/targets.py",
+        "    if not isinstance(value, tree.Constant):\n        value",
+        "    if False:\n        value",
+        "objects[f()].speed = g() calls f first",
+        (_SETTERS + "test_the_same_everywhere",),
+    ),
+    Mutation(
+        "objects whose property is augmented are looked for twice", "sharedoa/frontend/targets.py",
+        "    receiver = _named(context, made, target.receiver, node)",
+        "    receiver = target.receiver",
+        "objects[f()].speed += 1 calls f twice",
+        (_SETTERS + "test_the_same_everywhere",),
+    ),
+    Mutation(
+        "properties without a setter over ones with it", "sharedoa/model/object.py",
+        "elif base is not None and setter_name(name) in base.slots:", "elif False:",
+        "kernels call the setter of the base, where CPython raises",
+        (_SETTERS + "test_overriding_properties_keep_the_setter",),
+    ),
+    Mutation(
+        "setters stay where their property is deleted", "sharedoa/model/object.py",
+        "for each in name, setter_name(name):", "for each in (name,):",
+        "kernels call a setter that is gone",
+        (_SETTERS + "test_a_setter_that_is_deleted_with_its_property",),
+    ),
+    Mutation(
+        "setters need a result", "sharedoa/model/members.py",
+        "types = given if is_assigning else", "types =",
+        "a setter without -> None runs on the host only",
+        (_SETTERS + "test_setters_need_no_result",),
     ),
     Mutation(
         "by position for kernels what is given by name only", "sharedoa/runtime/kernel.py",
