@@ -26,7 +26,7 @@ from ..ir.job import Uses
 from ..model.classes import ClassType
 from ..model.clusters import Groups
 from ..sampling import Choice, Costs, NotCounted, SampledCosts, sample
-from . import background, compared_clusters, planned_clusters, remembered_looks
+from . import background, compared_clusters, planned_clusters, remembered_looks, trial_accounts
 from .compared_clusters import count
 from .populations import threads_apart_in
 from .remembered_looks import Circumstances, Compared, Look
@@ -51,9 +51,8 @@ PATIENCE = 4.0
 one before any is looked at again: a look may take as long as hundreds of steps."""
 _TRIAL = 0.25
 """How many seconds to try other clusters takes at least, which is to compile and to compare: as
-many times as long must pass before the first one, too, so that short runs are no slower for it."""
-_wanted_since: WeakKeyDictionary[ClassType, float] = WeakKeyDictionary()
-"""When others were first wanted in this process, on whatever heap: short runs in it add up."""
+many times as long must pass before the first one, too, so that short runs are no slower for it;
+those of a process, and processes, add up (``trial_accounts``)."""
 _CONFIRMED = 4.0
 """How many times as long as others looks count that earlier runs took at what they had launched
 ``LAUNCHES`` times."""
@@ -76,8 +75,10 @@ class _Looks:
 
     seconds: float = 0.0
     not_before: float = 0.0
-    #: From when on other clusters may be tried, if ever any were wanted.
-    tries_from: float | None = None
+    #: From when on other clusters may be tried, as some were before.
+    tries_from: float = 0.0
+    #: Of which class others are being tried, and since when.
+    trial: tuple[ClassType, float] | None = None
     #: When clusters are to be chosen by what is known, as some are wanted that could not be tried.
     chooses_at: float = math.inf
     #: Whether clusters are being compared: objects are about to change anyway.
@@ -94,18 +95,27 @@ class _Looks:
         return self.are_held or perf_counter() < self.not_before
 
     def may_try(self, cls: ClassType) -> bool:
-        """Whether other clusters, which are wanted first of all for a class, may be tried now."""
-        if self.tries_from is None:
-            since = _wanted_since.setdefault(cls, perf_counter())
-            self.tries_from = since + PATIENCE * _TRIAL
-        may = self.tries_from <= perf_counter()
-        self.chooses_at = math.inf if may else self.tries_from
-        return may
+        """Whether other clusters, which are wanted first of all for a class, may be tried now, or
+        in the place of those that are."""
+        if self.trial is not None:
+            return True
+        now, price = perf_counter(), PATIENCE * _TRIAL
+        begin = max(self.tries_from, now + trial_accounts.missing(cls, price))
+        if begin > now:
+            self.chooses_at = begin
+            return False
+        self.chooses_at = math.inf
+        self.trial = cls, now
+        trial_accounts.begin(cls, price, PATIENCE)
+        return True
 
-    def tried(self, begun: float) -> None:
-        """Others were tried, from then until now."""
-        now = perf_counter()
-        self.tries_from = now + PATIENCE * (_TRIAL + now - begun)
+    def note_end(self, heap: Heap) -> None:
+        """See whether others are tried no longer. The caller holds the heap's lock."""
+        if self.trial is not None and not planned_clusters.is_trying(heap):
+            cls, begun = self.trial
+            now, self.trial = perf_counter(), None
+            self.tries_from = now + PATIENCE * (_TRIAL + now - begun)
+            trial_accounts.end(cls)
 
     @property
     def is_to_choose(self) -> bool:
@@ -233,12 +243,12 @@ def consider(
     found: list[Launched | None] = [None] * len(asked)
     if not heap.layout.is_open or not any(asked):
         return found
-    compared = compared_clusters.of(heap)
     planned_clusters.take_over(heap)
     launched = _known.setdefault(heap, _OfHeap())
     launched.looks.are_held = compared_clusters.of(heap) is not None
-    if compared is not None and compared_clusters.of(heap) is not compared:
-        launched.looks.tried(compared.begun)
+    if launched.looks.trial is not None:
+        with heap.lock:
+            launched.looks.note_end(heap)
     _keep_compared(heap, launched)
     large = [n for n, each in enumerate(launches) if asked[n] and not is_small(each[1])]
     if not large:

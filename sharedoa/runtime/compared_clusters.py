@@ -77,13 +77,9 @@ class _Kind:
 
 class Comparison:
     """Of the clusters that objects of a heap have with ``other`` ones. ``is_wanted``: whether they
-    are to have the others if nothing can be compared. ``submit`` has code made for a layout.
-    ``begun``: when there began to be code for them."""
+    are to have the others if nothing can be compared. ``submit`` has code made for a layout."""
 
-    def __init__(
-        self, heap: Heap, other: Clusters, is_wanted: bool, submit: Submit, begun: float
-    ) -> None:
-        self.begun = begun
+    def __init__(self, heap: Heap, other: Clusters, is_wanted: bool, submit: Submit) -> None:
         self._heap, self._submit = heap.weak, submit
         self._sides = heap.layout.clusters, other
         self._is_wanted = is_wanted
@@ -263,10 +259,10 @@ def of(heap: Heap) -> Comparison | None:
     return found.comparison if found is not None else None
 
 
-def begin(heap: Heap, other: Clusters, is_wanted: bool, submit: Submit, begun: float) -> None:
+def begin(heap: Heap, other: Clusters, is_wanted: bool, submit: Submit) -> None:
     """Compare the clusters that objects have with ``other`` ones, for which there is code. The
     caller holds the heap's lock."""
-    _of_heap(heap).comparison = Comparison(heap, other, is_wanted, submit, begun)
+    _of_heap(heap).comparison = Comparison(heap, other, is_wanted, submit)
 
 
 def go_on(heap: Heap) -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection
 from functools import partial
-from time import perf_counter
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -44,7 +43,6 @@ class _Plan:
     is_wanted: bool
     #: Whether they need not be compared.
     is_sure: bool
-    begun: float
     is_ready: bool = False
     task: Task | None = None
 
@@ -75,6 +73,13 @@ def coming(heap: Heap) -> Clusters:
     """The clusters that objects of the heap have, or will have soon."""
     plan = _plans.get(heap)
     return plan.layout.clusters if plan is not None and plan.is_coming else heap.layout.clusters
+
+
+def is_trying(heap: Heap) -> bool:
+    """Whether clusters are compared, or code is being made for such."""
+    plan = _plans.get(heap)
+    is_planned = plan is not None and plan.is_coming and not plan.is_sure
+    return is_planned or compared_clusters.of(heap) is not None
 
 
 def rearrange(
@@ -115,7 +120,7 @@ def rearrange(
         for cls in set(changed).difference(chosen):
             clusters = clusters.replace(cls, now.of(cls))
         layout, known = heap.layout.with_clusters(clusters), heap.weak
-        plan = _plans[heap] = _Plan(layout, WeakSet(over), is_wanted, bool(sure), perf_counter())
+        plan = _plans[heap] = _Plan(layout, WeakSet(over), is_wanted, bool(sure))
         plan.task = background.submit(partial(_prepare, known, plan), background.Urgency.LAYOUT)
     elif is_wanted:
         heap.rearrange(clusters)
@@ -184,7 +189,7 @@ def take_over(heap: Heap) -> None:
                 compared_clusters.choose_again(heap)
             else:
                 submit = partial(_submit, heap.weak, plan.over)
-                compared_clusters.begin(heap, clusters, plan.is_wanted, submit, plan.begun)
+                compared_clusters.begin(heap, clusters, plan.is_wanted, submit)
 
 
 def remind(heap: Heap) -> None:

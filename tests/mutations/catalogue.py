@@ -31,6 +31,7 @@ from . import (
     slot_calls,
     summaries,
     threads,
+    trial_accounts,
     two_lists,
 )
 from .mutation import Mutation
@@ -50,6 +51,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *backend.MUTATIONS,
     *host.MUTATIONS,
     *looks.MUTATIONS,
+    *trial_accounts.MUTATIONS,
     *summaries.MUTATIONS,
     *divisions.MUTATIONS,
     *flat_loops.MUTATIONS,

@@ -195,9 +195,9 @@ MUTATIONS = (
     ),
     Mutation(
         "each short run waits anew",
-        _CLUSTERING,
-        "since = _wanted_since.setdefault(cls, perf_counter())",
-        "since = perf_counter()",
+        "sharedoa/runtime/trial_accounts.py",
+        "    if key not in _accounts:\n",
+        "    if True:\n",
         "a process with many runs of less than a second never tries other clusters",
         (f"{_TRIED}::test_short_runs_of_a_process_add_up",),
     ),

@@ -296,9 +296,7 @@ def test_what_is_seen_while_clusters_are_compared_is_chosen_later(
         work[COUNT](some[:0], 0.5, out)
     with heap.lock:
         other = heap.layout.clusters.replace(Seldom.__sharedoa__, (FOUR,))
-        compared_clusters.begin(
-            heap, other, True, lambda layout: pytest.fail("a turn has ended"), 0.0
-        )
+        compared_clusters.begin(heap, other, True, lambda layout: pytest.fail("a turn has ended"))
     work[COUNT](some, 0.5, out)
     assert looked == ["work"] * 4 and heap.layout.clusters == NONE
     with heap.lock:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from weakref import WeakKeyDictionary
 
 import pytest
 
 import sharedoa as oa
 from sharedoa.heap.heap import Heap
 from sharedoa.model.clusters import Clusters, Groups
-from sharedoa.runtime import background, clustering, compared_clusters, knobs
+from sharedoa.runtime import background, clustering, compared_clusters, knobs, trial_accounts
 
 from .cells import CELL, Clock, new_heap
 
@@ -26,7 +25,7 @@ def soon(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Iterator[None]:
     monkeypatch.setattr(clustering, "FEWEST_OBJECTS", 64)
     monkeypatch.setattr(clustering, "FEWEST_THREADS", 64)
     monkeypatch.setattr(clustering, "PATIENCE", 0.0)
-    monkeypatch.setattr(clustering, "_wanted_since", WeakKeyDictionary())
+    trial_accounts._accounts.clear()
     monkeypatch.setattr(compared_clusters, "_SAMPLES", 3)
     monkeypatch.setattr(compared_clusters, "_WARM_UP", 1)
     monkeypatch.setattr(compared_clusters, "_LEAST", 2)

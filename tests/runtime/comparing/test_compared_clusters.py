@@ -205,7 +205,7 @@ def test_a_launch_during_which_another_attempt_begins(heap: oa.Heap) -> None:
     def submit(layout: Layout) -> background.Task:
         raise AssertionError("no turn has ended")
 
-    comparison = compared_clusters.Comparison(heap, NONE, True, submit, 0.0)
+    comparison = compared_clusters.Comparison(heap, NONE, True, submit)
 
     def start() -> None:
         started.append(1)

@@ -15,8 +15,8 @@ from sharedoa.runtime import (
     clustering,
     compared_clusters,
     knobs,
-    planned_clusters,
     remembered_looks,
+    trial_accounts,
 )
 
 from .cells import (
@@ -69,7 +69,7 @@ def test_short_runs_try_nothing(
     now = 0.0
     monkeypatch.setattr(clustering, "_AT_FIRST", 0.0)  # so nothing is for certain
     monkeypatch.setattr(clustering, "PATIENCE", 4.0)
-    for module in (clustering, planned_clusters):
+    for module in (clustering, trial_accounts):
         monkeypatch.setattr(module, "perf_counter", lambda: now)
     clock.seconds = slower_by(1.1)
     cells, out = fill(heap)
@@ -106,7 +106,7 @@ def test_short_runs_of_a_process_add_up(
     clock.seconds = slower_by(1.1)
     for parts in 0.0, 3.9, 4.1:
         assert rearranged == []
-        for module in (clustering, planned_clusters):
+        for module in (clustering, trial_accounts):
             monkeypatch.setattr(module, "perf_counter", partial(float, parts * clustering._TRIAL))
         with new_heap(clock) as heap:
             cells, out = fill(heap)
