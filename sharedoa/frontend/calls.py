@@ -234,7 +234,7 @@ def _concrete_method(cls: ClassType, name: str) -> Method:
 def unbound_call(context: Context, callee: UnboundMethod, node: ast.Call) -> tree.Expression:
     method = callee.cls.find_method(callee.name)
     assert method is not None
-    if method.abstract:
+    if not method.has_body:
         context.reject(
             node,
             f"{method.owner.name}.{callee.name} is abstract and has no body to run",

@@ -50,10 +50,7 @@ def _made(context: Context, target: Any, node: ast.Call) -> tree.Expression:
             node, f"{cls.name} is a class of C++", "make its objects on the host, or in C++"
         )
     if cls.is_abstract:
-        missing = ", ".join(cls.abstract_methods)
-        context.reject(
-            node, f"{cls.name} is abstract: {missing} has no body", "make objects of a subclass"
-        )
+        context.reject(node, cls.why_abstract(), "make objects of a subclass")
     initialiser = cls.find_initialiser()
     context.depend(InitialiserDependency(cls, initialiser))
     if has_init(cls):

@@ -95,7 +95,8 @@ class Signature:
 
 @dataclass(eq=False)
 class Method:
-    """A method as written in the class body of ``owner``; ``function`` is the user's own."""
+    """A method as written in the class body of ``owner``; ``function`` is the user's own. One that
+    is abstract may have a body, which overrides call by ``super()`` (``abc.abstractmethod``)."""
 
     name: str
     owner: ClassType
@@ -103,6 +104,7 @@ class Method:
     abstract: bool
     resolve: Callable[[], Signature]
     kind: MemberKind = "method"
+    has_body: bool = True
     _signature: Signature | None = None
 
     @property
@@ -286,6 +288,16 @@ class ClassType:
             self._own_abstract = [m.name for m in self.methods.values() if m.abstract]
         inherited = self.base.abstract_methods if self.base else []
         return [*(name for name in inherited if name not in self.methods), *self._own_abstract]
+
+    def why_abstract(self) -> str:
+        """What complaints say of a class without objects."""
+        missing = self.abstract_methods
+        methods = [self.find_method(name) for name in missing]
+        if any(method is not None and method.has_body for method in methods):
+            how = "is an abstract method" if len(missing) == 1 else "are abstract methods"
+        else:
+            how = "has no body" if len(missing) == 1 else "have no body"
+        return f"{self.name} is abstract: {', '.join(missing)} {how}"
 
     @property
     def is_abstract(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from abc import ABCMeta
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -39,10 +40,15 @@ from .world import World
 construct: Callable[[ClassType, tuple[Any, ...], dict[str, Any]], Any] | None = None
 
 
-class ObjectMeta(type):
-    """Turns a class statement into a ``ClassType``; watches methods that are replaced later."""
+class ObjectMeta(ABCMeta):
+    """Turns a class statement into a ``ClassType``; watches methods that are replaced later.
+
+    It is a subclass of ABCMeta for bases that are ABCs, and no more: which methods are abstract is
+    said by ``ClassType``, also when they are replaced, and asking for a class takes no longer.
+    """
 
     __sharedoa__: ClassType | None
+    __instancecheck__, __subclasscheck__ = type.__instancecheck__, type.__subclasscheck__
 
     def __new__(
         mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
@@ -51,7 +57,7 @@ class ObjectMeta(type):
         local = local_names(frame)
         is_root = not any(isinstance(base, ObjectMeta) for base in bases)
         if is_root:
-            return super().__new__(mcls, name, bases, namespace, **options)
+            return type.__new__(mcls, name, bases, namespace, **options)
         base = split_bases(name, bases, lambda each: isinstance(each, ObjectMeta))
         defaults = take_defaults(base, namespace, lazy_annotations.of_class_body(namespace))
         annotations = field_annotations(name, base, namespace)
@@ -61,7 +67,7 @@ class ObjectMeta(type):
         known = getattr(base, "__sharedoa__", None)
         frozen = check_frozen(name, options.pop("frozen", None), known, namespace)
         unordered = check_unordered(name, options.pop("unordered", ()), annotations)
-        cls = super().__new__(mcls, name, bases, namespace, **options)
+        cls = type.__new__(mcls, name, bases, namespace, **options)
         members = {**mixed_in(cls, base), **namespace}
         _declare_class(cls, base, annotations, defaults, members, frame.f_globals, local)
         assert cls.__sharedoa__ is not None
@@ -69,6 +75,12 @@ class ObjectMeta(type):
         if layout is not None:
             _ask_for_layout(cls, layout)
         return cls
+
+    def register(cls, subclass: type) -> Any:
+        raise ClassError(
+            f"{cls.__name__}.register({subclass!r}): objects of shared classes are of no others",
+            f"subclass it: class C({cls.__name__})",
+        )
 
     def __init__(cls, name: str, bases: Any, namespace: Any, **options: Any) -> None:
         super().__init__(name, bases, namespace)
@@ -297,8 +309,7 @@ def require_concrete(cls: ClassType) -> None:
     missing = cls.abstract_methods
     if missing:
         raise ClassError(
-            f"{cls.name} is abstract: {', '.join(missing)} "
-            f"{'has' if len(missing) == 1 else 'have'} no body",
+            cls.why_abstract(),
             "instantiate a subclass that overrides " + ("it" if len(missing) == 1 else "them"),
         )
 
@@ -407,7 +418,9 @@ def _make_method(
         names = scope_of(function, scope.local)
         return resolve_signature(function, names, where, receiver=kind != "static")
 
-    return Method(name, shared, function, is_abstract_body(function), signature, kind)
+    has_body = not is_abstract_body(function)
+    is_abstract = not has_body or getattr(function, "__isabstractmethod__", False)
+    return Method(name, shared, function, is_abstract, signature, kind, has_body)
 
 
 def _scope_of_set(function: Any, cls: type) -> Scope:
@@ -428,7 +441,7 @@ def _note_initialiser(shared: ClassType, value: Any, scope: Scope | None) -> Non
 def _install_method(cls: ObjectMeta, method: Method, original: Any = None) -> None:
     shared, name, function = method.owner, method.name, method.function
     shared.install(method)
-    if method.abstract:
+    if not method.has_body:
         wrapper = _abstract_caller(shared, name, function)
         if method.kind == "property":
             wrapper = property(wrapper, original.fset, original.fdel)

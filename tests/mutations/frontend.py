@@ -2,6 +2,7 @@
 
 from .mutation import Mutation
 
+_ABSTRACT = "tests/model/test_abstract_classes.py::"
 _CHANGED = "sharedoa/frontend/changed_methods.py"
 _CONTEXT = "sharedoa/frontend/context.py"
 _DEPENDENCIES = "sharedoa/frontend/dependencies.py"
@@ -299,6 +300,19 @@ MUTATIONS = (
         "if len(arguments) > len(signature.names):",
         "calls of many objects take what CPython refuses",
         ("tests/runtime/test_named_arguments.py::test_refused_for_many",),
+    ),
+    Mutation(
+        "abstract methods with a body are like others", "sharedoa/model/object.py",
+        'is_abstract = not has_body or getattr(function, "__isabstractmethod__", False)',
+        "is_abstract = not has_body",
+        "there are objects of a class that is abstract",
+        (_ABSTRACT + "test_objects_of_classes_that_are_abstract",),
+    ),
+    Mutation(
+        "bodies of abstract methods are not called", "sharedoa/frontend/calls.py",
+        "if not method.has_body:", "if method.abstract:",
+        "super().step() is refused where CPython runs the body",
+        (_ABSTRACT + "test_the_same_everywhere",),
     ),
     Mutation(
         "properties are assigned before the value is computed", "sharedoa/frontend/targets.py",
