@@ -81,23 +81,6 @@ class SegmentTree:
         _fill_inner(nodes, first_leaf)
         return cls(nodes[: first_leaf + count])
 
-    def lookup(self, address: int) -> int:
-        """The type index of the range that holds ``address``, or 0."""
-        lo, hi = self.nodes["lo"], self.nodes["hi"]
-        node = 0
-        while 2 * node + 1 < self.size:
-            left = 2 * node + 1
-            right = left + 1
-            if lo[left] <= address < hi[left]:
-                node = left
-            elif right < self.size and lo[right] <= address < hi[right]:
-                node = right
-            else:
-                return NO_TYPE
-        if node < self.size and lo[node] <= address < hi[node]:
-            return int(self.nodes["type_index"][node])
-        return NO_TYPE
-
 
 def _fill_inner(nodes: np.ndarray[Any, Any], first_leaf: int) -> None:
     """Give every inner node the hull of its children, level by level from the leaves up. A missing

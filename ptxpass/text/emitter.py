@@ -94,7 +94,6 @@ class TextEmitter:
         # What is written under a predicate is known to nobody else.
         self._conditional = sequence.call.predicate is not None
         self.lines: list[str] = []
-        self.lookups = 0
 
     @property
     def debug(self) -> bool:
@@ -140,7 +139,6 @@ class TextEmitter:
         address = self.address(reference)
 
         def emit(register: str) -> None:
-            self.lookups += 1
             setting = self._setting
             verify = not setting.certain or setting.debug
             self.lines += lookup_lines(

@@ -29,14 +29,12 @@ class CallReport:
 
 @dataclass(frozen=True)
 class Rewriting:
-    """``text`` is the module after the pass. ``lookups`` counts the walks of the range tree that
-    were written."""
+    """``text`` is the module after the pass."""
 
     text: str
     classes: tuple[TextClass, ...]
     calls: tuple[CallReport, ...]
     constructions: tuple[Construction, ...]
-    lookups: int
 
 
 def report_lines(rewriting: Rewriting, name: str) -> list[str]:

@@ -83,7 +83,7 @@ def rewrite(
         module = read_module(print_module(module), name)
         inline_direct_calls(module, names)
     calls = tuple(pass_over.reports)
-    return Rewriting(print_module(module), classes, calls, tuple(made), pass_over.lookups)
+    return Rewriting(print_module(module), classes, calls, tuple(made))
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,6 @@ class _Pass:
         }
         self._entry_reads: dict[str, Sequence[int]] = {}
         self.reports: list[CallReport] = []
-        self.lookups = 0
         self.direct_calls = False
 
     def rewrite(self, function: Function) -> None:
@@ -211,7 +210,6 @@ class _Pass:
                 parts.append("else by the header, as objects may lie elsewhere")
             reason = "; ".join(filter(None, parts))
         self._report(site, uniform, decision, reason)
-        self.lookups += emitter.lookups
         self.direct_calls |= mode.invoke == "switch" or decision == "direct"
         return _guarded(site, emitter.lines, self._setting.names)
 

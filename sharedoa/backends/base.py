@@ -107,9 +107,6 @@ class Backend(Protocol):
     """The name, and which device of several: cuda:0."""
     prefers_few_launches: bool
     """Whether a launch should take objects of several classes, and a thread several neighbours."""
-    scattered_capacity: int | None
-    """Bytes for the platform's own allocator where that is a choice (CUDA's device malloc), or None
-    for the default; counts if set before the first scattered allocation of the process."""
 
     @property
     def is_lost(self) -> bool:

@@ -67,7 +67,6 @@ class CpuBackend:
 
     def __init__(self) -> None:
         self._scattered = ScatteredMemory(self)
-        self.scattered_capacity: int | None = None
 
     @property
     def target(self) -> Target:

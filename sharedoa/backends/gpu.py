@@ -86,7 +86,6 @@ class GpuBackend(ABC):
             lambda: PinnedStaging(device, PIECES, PIECE_BYTES),
             lambda: not self.is_lost,
         )
-        self.scattered_capacity: int | None = None
 
     @property
     def is_lost(self) -> bool:
@@ -266,7 +265,7 @@ class GpuBackend(ABC):
         self.device.synchronize()
 
     def allocate_scattered(self, count: int, size: int, header: bytes) -> Addresses:
-        self.device.open_malloc_heap(self.scattered_capacity)
+        self.device.open_malloc_heap()
         return self._scattered.allocate(count, size, header)
 
     def free_scattered(self, addresses: Addresses) -> None:

@@ -342,13 +342,13 @@ class GpuDevice(ABC):
             self.managed_limit -= (size - self._stack) * threads
             self._stack = size
 
-    def open_malloc_heap(self, capacity: int | None) -> None:
-        """Size the heap of the device's own malloc, once: ``capacity`` bytes, or at least 4 GiB;
-        never more than half of the free memory."""
+    def open_malloc_heap(self, capacity: int = _MALLOC_HEAP) -> None:
+        """Size the heap of the device's own malloc, once: ``capacity`` bytes, but never more than
+        half of the free memory."""
         if self._malloc_heap_set:
             return
         self._malloc_heap_set = True
-        size = min(capacity or _MALLOC_HEAP, self.memory()[0] // 2)
+        size = min(capacity, self.memory()[0] // 2)
         if size > self.limit("malloc heap"):
             self.call("CtxSetLimit", self.constant("malloc heap"), size)
             self.managed_limit -= size

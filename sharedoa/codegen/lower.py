@@ -60,7 +60,6 @@ class LoweredModule:
 
     module: ir.Module
     kernel_symbol: str
-    body_symbol: str
     #: What the kernel's arguments are cut into, in order.
     leaves: list[Leaf]
     #: Places in the source, by the ``site`` of an error record.
@@ -155,7 +154,6 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
     return LoweredModule(
         module=module,
         kernel_symbol=kernel.symbol,
-        body_symbol=body.name,
         leaves=_leaves_of(kernel),
         source_sites=emitter.source_sites,
         assertion_texts=emitter.assertion_texts,

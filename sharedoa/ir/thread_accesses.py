@@ -176,7 +176,7 @@ class _Walk:
             return self._seen[key]
         self._seen[key] = True
         self._open.append(function.symbol)
-        values = _Values(function, given, self)
+        values = _Values(function, given)
         returns = False
         passed = dict(zip(function.parameters, (each.tested for each in given), strict=True))
         for operation, tested in self._tests.operations(function, passed):
@@ -288,8 +288,7 @@ def _is_float(value: Value) -> bool:
 class _Values:
     """What is known of the values of a function."""
 
-    def __init__(self, function: Function, given: tuple[_Given, ...], walk: _Walk) -> None:
-        self._walk = walk
+    def __init__(self, function: Function, given: tuple[_Given, ...]) -> None:
         self._of = dict(zip(function.parameters, given, strict=True))
         self._constant: dict[Value, bool] = {}
         #: Of calls that the walk has come by, whether what they return may be a constant.

@@ -91,15 +91,15 @@ class Addressing:
         """The address of the scalar of ``size`` bytes at ``offset``."""
         return self.address_of_scalar(self.begin(object, offset), object, size)
 
-    def multiple(self, offset: int, size: int, of_object: int = 1, of_lane: int = 1) -> int:
+    def multiple(self, offset: int, size: int, of_object: int = 1) -> int:
         """A power of two that divides the address of the scalar of ``size`` bytes at ``offset``, if
-        ``of_object`` divides that of an object of AoS, and ``of_lane`` its lane."""
+        ``of_object`` divides that of an object of AoS."""
         if self.lanes == 1:
             return math.gcd(of_object, offset)
         if self.cluster is None:
-            return math.gcd(ROW_BYTES, of_lane * size)
+            return math.gcd(ROW_BYTES, size)
         inside = offset - self.cluster.offset
-        return math.gcd(WIDEST_ACCESS, of_lane * self.cluster.width, inside)
+        return math.gcd(WIDEST_ACCESS, self.cluster.width, inside)
 
     def view(
         self,

@@ -118,11 +118,11 @@ class Binding:
         """How many launches may be before one is to be looked at."""
         return math.inf if self.counted is None else self.counted.left
 
-    def count(self, launches: int = 1) -> None:
-        """So many launches went the same way; if the next one is to be looked at, nothing starts it
+    def count(self) -> None:
+        """One more launch went the same way; if the next one is to be looked at, nothing starts it
         without."""
         if self.counted is not None:
-            self.counted.launches += launches
+            self.counted.launches += 1
             if self.counted.left <= 0:
                 self.starts.clear()
 

@@ -244,13 +244,9 @@ class Choice:
         rows = (Group(place, place, False) for place in self._used if place not in inside)
         return sum(map(self._of, [*groups, *rows]))
 
-    def best(self) -> tuple[Names, ...]:
-        """Clusters that cost less than rows, each made of others as long as that spares enough."""
-        return self.ways()[0]
-
     def ways(self, without: Collection[Names] = ()) -> list[tuple[Names, ...]]:
-        """The best clusters, and those that they were made of, one step after another, back to
-        rows; none of them is one of ``without``."""
+        """The best clusters, each made of others as long as that spares enough, and those that they
+        were made of, one step after another, back to rows; none of them is one of ``without``."""
         groups = [Group(place, place, False) for place in self._used]
         found: list[tuple[Names, ...]] = [()]
         while True:

@@ -259,11 +259,11 @@ def test_stack_leaves_most_of_the_memory(driver):
 
 
 @pytest.mark.parametrize(
-    ("capacity", "expected"), [(None, 4 * GIB), (1 * GIB, GIB), (100 * GIB, 4 * GIB)]
+    ("capacity", "expected"), [((), 4 * GIB), ((1 * GIB,), GIB), ((100 * GIB,), 4 * GIB)]
 )
 def test_malloc_heap_is_sized_once(driver, capacity, expected):
     context = CudaDevice()
-    context.open_malloc_heap(capacity)
+    context.open_malloc_heap(*capacity)
     context.open_malloc_heap(3 * GIB)
     assert driver.limits["MALLOC_HEAP_SIZE"] == expected
     assert len(driver.called("cuCtxSetLimit")) == 1
@@ -275,7 +275,7 @@ def test_processes_of_tests_that_share_a_card_take_less_each(driver):
     context.raise_stack(INDIRECT_STACK)
     assert driver.limits["STACK_SIZE"] == INDIRECT_STACK
     context.raise_stack(RECURSIVE_STACK)
-    context.open_malloc_heap(None)
+    context.open_malloc_heap()
     assert driver.limits["STACK_SIZE"] == card_memory.STACK < RECURSIVE_STACK
     assert driver.limits["MALLOC_HEAP_SIZE"] == card_memory.MALLOC_HEAP
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from dispatch.range_table import SegmentTree
+from dispatch.range_table import NO_TYPE, SegmentTree
 
 BASE = 0x7F00_0000_0000
 COUNTS = range(1, 65)
@@ -64,3 +64,21 @@ def ranges(count: int, gap: int) -> Ranges:
         ends.append(at + 64 * (1 + k * 5 % 8))
         at = ends[-1] + gap
     return Ranges(starts, ends)
+
+
+def lookup(tree: SegmentTree, address: int) -> int:
+    """The type index of the range that holds ``address``, or 0."""
+    lo, hi = tree.nodes["lo"], tree.nodes["hi"]
+    node = 0
+    while 2 * node + 1 < tree.size:
+        left = 2 * node + 1
+        right = left + 1
+        if lo[left] <= address < hi[left]:
+            node = left
+        elif right < tree.size and lo[right] <= address < hi[right]:
+            node = right
+        else:
+            return NO_TYPE
+    if node < tree.size and lo[node] <= address < hi[node]:
+        return int(tree.nodes["type_index"][node])
+    return NO_TYPE

@@ -11,7 +11,7 @@ import pytest
 from dispatch.range_table import SegmentTree
 from tests.modes import rotated
 
-from .ranges import COUNTS, GAPS, ranges
+from .ranges import COUNTS, GAPS, lookup, ranges
 
 #: Far more than the trees are deep.
 STEP_LIMIT = 100
@@ -47,7 +47,7 @@ def test_printed_algorithm_finds_no_type(count: int, gap: int) -> None:
     tree = made.tree()
     for address in made.inside():
         assert printed_algorithm(tree, address) in (OUTSIDE_THE_ARRAY, ENDLESS)
-        assert tree.lookup(address) == made.scan(address)
+        assert lookup(tree, address) == made.scan(address)
 
 
 def test_printed_algorithm_reads_outside_the_array_for_one_range() -> None:

@@ -10,6 +10,7 @@ from dispatch import state
 from dispatch.range_table import NODE_DTYPE, SegmentTree
 from sharedoa.heap.residency import BULK, Residency
 
+from ..dispatch.ranges import lookup
 from .shapes import Circle, Node, Ring, Shape, Square
 
 
@@ -36,7 +37,7 @@ def test_the_range_table_tells_every_class(by_type):
     for python_class in (Circle, Square, Ring, Node):
         for reference in by_type.objects_of(python_class.__sharedoa__).references():
             address = by_type.encoding.address(int(reference))
-            assert tree.lookup(address) == python_class.__sharedoa__.type_index
+            assert lookup(tree, address) == python_class.__sharedoa__.type_index
     assert len(by_type.ranges()) > 4
 
 

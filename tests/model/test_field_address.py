@@ -266,9 +266,7 @@ def test_all_find_the_same_address(
                     == moved + lane * addressing.lane_bytes(size)
                 )
                 of_object = math.gcd(record.size, changes.address)
-                known = addressing.multiple(at, size, of_object, math.gcd(LANES, lane))
-                assert address % known == 0 and address % size == 0
-                assert known >= addressing.multiple(at, size, of_object)
+                assert address % addressing.multiple(at, size, of_object) == 0 == address % size
                 expected |= _bytes(address, size)
             view[slot] = _stored(dtype)
             assert changes.take() == expected, "the view"
@@ -308,12 +306,10 @@ def test_the_third_object_of_a_block(
     assert found == addresses
 
 
-def test_neighbours_that_begin_a_group_are_aligned_together() -> None:
-    """Four of them are one access."""
+def test_scalars_are_aligned_as_their_object_and_cluster() -> None:
     for type in (i8, i16, f32, f64, weak_int):
         size = type.dtype.itemsize if isinstance(type, ScalarType) else 0
-        assert ROWS.multiple(1, size, of_lane=4) == 4 * size
-    assert ROWS.multiple(8, 8, of_lane=32) == 128
+        assert ROWS.multiple(1, size) == size
     assert Addressing(LANES, Cluster(8, 24)).multiple(16, 4) == 8
-    assert Addressing(LANES, Cluster(8, 12)).multiple(8, 4, of_lane=4) == 16
+    assert Addressing(LANES, Cluster(8, 12)).multiple(8, 4) == 4
     assert RECORDS.multiple(24, 4, of_object=16) == 8

@@ -309,11 +309,11 @@ MUTATIONS = (
     ),
     Mutation(
         "alignment of rows", _ADDRESS,
-        "math.gcd(ROW_BYTES, of_lane * size)", "math.gcd(ROW_BYTES, 2 * of_lane * size)",
+        "math.gcd(ROW_BYTES, size)", "math.gcd(ROW_BYTES, 2 * size)",
         "a device is promised more than there is",
         (
             "tests/model/test_field_address.py"
-            "::test_neighbours_that_begin_a_group_are_aligned_together",
+            "::test_scalars_are_aligned_as_their_object_and_cluster",
         ),
     ),
     Mutation(

@@ -239,8 +239,8 @@ class Backward:
 
     # ----------------------------------------------------------- regions
 
-    def own(self, values: Iterable[Value], scope: Scope | None = None) -> None:
-        self._owner.update(dict.fromkeys(values, scope or self.scope))
+    def own(self, values: Iterable[Value]) -> None:
+        self._owner.update(dict.fromkeys(values, self.scope))
 
     def within(self, framed: Framed | None = None, results: Sequence[Given] = ()) -> Scope:
         """A new region within this one."""
