@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
 
+from .context_managers import contextmanager
 from .forks import tell_child
 
 MANY = 100_000

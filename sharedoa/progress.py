@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
+
+from .context_managers import contextmanager
 
 Progress = Callable[[int, int], None]
 

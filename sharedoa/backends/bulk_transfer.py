@@ -10,11 +10,11 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ..context_managers import contextmanager
 from ..cores import worker_count
 from ..errors import HeapError
 from ..model.field_address import LANES, WORD

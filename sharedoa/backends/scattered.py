@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..context_managers import contextmanager
 from ..errors import HeapError
 from .base import Addresses, Backend, Bytes
 from .own_kernels import OwnKernel, OwnKernels

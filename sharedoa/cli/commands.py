@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
 import typer.core
 
 from .. import __version__
+from ..context_managers import contextmanager
 from ..errors import ConfigurationError
 from . import INTERRUPTED, cache, profile, report
 

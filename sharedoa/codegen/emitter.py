@@ -9,7 +9,6 @@ operation's results are: nothing, an LLVM value, an ``Lvalue``, or a list with o
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -18,6 +17,7 @@ from llvmlite import ir
 from dispatch.dataclass import dataclass, field
 from ptxpass.ir import Lowering, VirtualCall
 
+from ..context_managers import contextmanager
 from ..errors import InternalError
 from ..ir.core import Function, Location, Operation, ParameterFact, Region, Value
 from ..model.classes import ClassType

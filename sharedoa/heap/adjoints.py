@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..context_managers import contextmanager
 from ..errors import ArgumentError, HeapError
 from ..model.layout import Layout
 from ..model.types import InlineType, array_form

@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from dispatch import state
 
+from ..context_managers import contextmanager
 from ..errors import HeapError
 from ..forks import renew_in_child, tell_child
 from ..model.classes import ClassType

@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import wraps
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, Self, TypeVar
 from weakref import WeakSet
 
 from dispatch.dataclass import dataclass
 
+from ..context_managers import contextmanager
 from ..errors import HeapError
 from ..forks import call_before
 from ..model.world import World
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from .launches import HeapOfLaunches
 
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -363,12 +365,15 @@ def not_recorded() -> Iterator[None]:
         recording.set(around)
 
 
-@contextmanager
-def filling_new_memory() -> Iterator[None]:
-    """In the block launches of this thread write to nothing that others have: open tapes of other
-    threads and tasks need not know of them."""
-    if not taping or recording.get() is not None:
-        yield
-        return
-    with not_recorded():
-        yield
+def filling_new_memory(function: Callable[P, T]) -> Callable[P, T]:
+    """Launches of ``function`` write to nothing that others have: open tapes of other threads and
+    tasks need not know of them."""
+
+    @wraps(function)
+    def call(*given: P.args, **named: P.kwargs) -> T:
+        if not taping or recording.get() is not None:
+            return function(*given, **named)
+        with not_recorded():
+            return function(*given, **named)
+
+    return call

@@ -126,7 +126,7 @@ def components(array: Array, type: ScalarType) -> Array:
     return make_array(array._heap, type, array._storage, array._address, array.size)
 
 
-@filling_new_memory()
+@filling_new_memory
 def reduce(values: NumPyLike, name: str, type: ScalarType) -> Any:
     """One number for all elements, of NumPy's type for it."""
     if values.size == 0:
@@ -184,7 +184,7 @@ def _of_nothing(values: NumPyLike, name: str, type: ScalarType) -> Any:
     return getattr(np.empty(0, type.dtype), name)()
 
 
-@filling_new_memory()
+@filling_new_memory
 def cumsum(values: NumPyLike, type: ScalarType) -> Array:
     """Prefix sums in a new array, of the type of the sum."""
     heap, of = values._heap, operator("sum", type)
@@ -231,7 +231,7 @@ def _sort_on_host(values: NumPyLike, type: ScalarType) -> None:
     values[...] = copy
 
 
-@filling_new_memory()
+@filling_new_memory
 def _argsort(values: NumPyLike, type: ScalarType) -> Any:
     if values.ndim > 1:
         return _by_numpy(values, "argsort", {})

@@ -58,7 +58,7 @@ def where(condition: Any, left: Any = _NOTHING, right: Any = _NOTHING) -> Any:
     return found if found is not NotImplemented else _where(operands)
 
 
-@filling_new_memory()
+@filling_new_memory
 def _where(operands: list[Any]) -> Any:
     given = [each for each in operands if isinstance(each, NumPyLike)]
     if not given:
@@ -130,7 +130,7 @@ def _operand(heap: Heap, operand: Any, dtype: np.dtype[Any]) -> Any:
     return heap.array_of(type, given) if given.ndim else dtype.type(operand)
 
 
-@filling_new_memory()
+@filling_new_memory
 def reduce(function: DeviceFunction, values: Any, initial: Any = _NOTHING) -> Any:
     """All elements of an array or view combined: ``function(function(a[0], a[1]), ...)``, where
     ``function`` is an ``@oa.func`` of two elements that gives one. It must be associative, and
@@ -151,7 +151,7 @@ def reduce(function: DeviceFunction, values: Any, initial: Any = _NOTHING) -> An
     return total if initial is _NOTHING else function(initial, total)
 
 
-@filling_new_memory()
+@filling_new_memory
 def scan(function: DeviceFunction, values: Any) -> Array:
     """A new array whose element i is elements 0 to i combined (``reduce``).
 

@@ -9,10 +9,11 @@ nanoseconds each.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from types import FunctionType
 from typing import Any
 
+from ..context_managers import contextmanager
 from ..errors import HeapError
 from ..frontend.dependencies import ContentDependency, Dependency, NameDependency
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
 from pathlib import Path
@@ -21,6 +20,7 @@ import numpy as np
 from dispatch.dataclass import dataclass
 from dispatch.mode import MODES, ModeError, parse_mode
 
+from ..context_managers import contextmanager
 from ..errors import ConfigurationError
 from ..model.classes import LAYOUTS
 

@@ -12,7 +12,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,6 +26,7 @@ from ..backends.gpu import GpuBackend
 from ..backends.gpu_device import GpuDevice
 from ..backends.gpu_graph import GpuGraph
 from ..backends.perf_map import PerfMap
+from ..context_managers import contextmanager
 from ..heap.heap import Heap
 from ..sampling import Traffic, traffic
 from ..targets.base import Stages

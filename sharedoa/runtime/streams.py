@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
+from ..context_managers import contextmanager
 from ..errors import ArgumentError
 from ..heap.export import gpu_of
 from ..heap.heap import current_heap
@@ -33,13 +33,17 @@ def stream(given: Any) -> Iterator[None]:
             f"another thread has a block `with oa.stream(...)` on {device.label}",
             "launch from one thread at a time in streams of others",
         )
-    device.stream_taken_by = me
-    device.use_stream(handle)
     try:
+        device.stream_taken_by = me
+        device.use_stream(handle)
         yield
     finally:
-        device.use_stream(before)
         device.stream_taken_by = owner
+        try:
+            device.use_stream(before)
+        except BaseException:  # Ctrl-C
+            device.use_stream(before)
+            raise
 
 
 def _handle(given: Any) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
+from ..context_managers import contextmanager
 from ..heap.heap import Heap
 from ..ir.core import LvalueType, Operation, Program, Region
 from ..ir.operations import Effects, kind_of

@@ -30,6 +30,7 @@ from sharedoa.heap.element_access import element_at
 from sharedoa.heap.export import cuda_array_interface, device_of, dlpack
 from sharedoa.runtime import streams
 
+from ..heap.invariants import KeptInterruption
 from .pretend_driver import FIRST_EVENT, FUNCTION, STREAM, PretendDriver
 
 ROOT = Path(__file__).parents[2]
@@ -142,6 +143,22 @@ def test_launches_go_through_the_stream_of_others(driver: PretendDriver, heap: A
     device.stream_taken_by = 1
     with pytest.raises(oa.ArgumentError, match="another thread"), oa.stream(THEIRS):
         pass
+
+
+@pytest.mark.skipif(sys.gettrace() is not None, reason="somebody else looks at calls")
+def test_after_ctrl_c_launches_go_through_our_stream(driver: PretendDriver, heap: Any) -> None:
+    """While a notebook has the error."""
+    device = heap.backend.device
+
+    def launch() -> None:
+        with oa.stream(THEIRS):
+            assert device.stream == THEIRS
+
+    moments = KeptInterruption(1 << 60).during(launch).moments
+    for moment in range(1, moments):
+        found = KeptInterruption(moment).during(launch)
+        assert (int(device.stream), device.stream_taken_by) == (OURS, None), moment
+        assert found.error is not None
 
 
 class OnGpu:

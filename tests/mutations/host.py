@@ -466,6 +466,13 @@ MUTATIONS = (
         ("tests/heap/test_interrupts.py::test_blocks_are_left_whenever_it_comes",),
     ),
     Mutation(
+        "blocks of generators end in __exit__", "sharedoa/context_managers.py",
+        "        manager.let_go.close = manager.gen.close\n",
+        "        manager.let_go.close = len\n",
+        "adjoints are gone, launches go through a stream of others, after Ctrl-C",
+        ("tests/test_context_managers.py::test_settings_of_a_scope_are_left",),
+    ),
+    Mutation(
         "sections set handlers", "sharedoa/uninterrupted.py",
         "        self.has_set_handlers = True\n\n    def _note(", "\n    def _note(",
         "Ctrl-C just after a launch has begun is lost",
