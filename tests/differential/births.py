@@ -7,12 +7,12 @@ object; how often that succeeded is counted, not who did.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import sharedoa as oa
 from sharedoa.heap.living import reserve
@@ -20,6 +20,7 @@ from sharedoa.heap.moving import compact, sort
 
 from ..source_files import load_module
 from . import plain
+from .small_steps import small_steps
 
 _MOST_BEINGS = 24
 _CHILDREN = 32
@@ -30,7 +31,7 @@ _KERNELS = """
 def act_each(beings: oa.Array[Being], counts: oa.Array[i32], turn: i32):
     i = oa.grid(1)
     if i < len(beings):
-        beings[i].act(counts, turn)
+        beings[i].act(GIVEN)
         oa.atomic_add(counts, 1, 1)
 
 @oa.kernel
@@ -39,7 +40,7 @@ def act_in_rows(beings: oa.Array[Being], counts: oa.Array[i32], turn: i32):
     nx, ny = oa.gridsize(2)
     i = y * nx + x
     if i < len(beings):
-        beings[i].act(counts, turn)
+        beings[i].act(GIVEN)
         oa.atomic_add(counts, 1, 1)
 
 """
@@ -49,13 +50,50 @@ def number_of(parent: i64, turn: i32, child: i32) -> i64:
     return (parent * 8 + turn) * 32 + child
 
 @oa.func
+def drop(being: Being | None, counts: oa.Array[i32]) -> None:
+    if oa.delete(being):
+        oa.atomic_add(counts, 0, 1)
+
+@oa.func
 def spawn(parent: Being, turn: i32, child: i32, plan: i32) -> Being:
     made = oa.new(Being0, id=number_of(parent.id, turn, child), plan=plan, friend=parent)
     made.marks[1] = turn
     return made
 """
+_LEAVING = """
+    def forget(self) -> None:
+        if not oa.is_alive(self.friend):
+            self.friend = None
+    def go(self, counts: oa.Array[i32]) -> None:
+        drop(self, counts)
+        self.leave_later(counts, 1)
+    def leave_later(self, counts: oa.Array[i32], far: i32) -> None:
+        if far > 0:
+            self.leave_later(counts, far - 1)
+        elif self.plan % 3 == 0:
+            drop(self, counts)
+""".splitlines()
 MOST_TURNS = 5
-"""Numbers of objects have 62 bits."""
+"""Numbers of objects have 62 bits, and of turns 3."""
+
+
+class _Form(NamedTuple):
+    """The parameters of the methods that make and end objects, and how these are called."""
+
+    parameters: str
+    calls: tuple[str, ...]
+
+
+_FORMS = (
+    _Form(
+        "counts: oa.Array[i32], turn: i32",
+        ("counts, turn", "counts, turn=turn", "turn=turn, counts=counts"),
+    ),
+    _Form("counts: oa.Array[i32], /, turn: i32 = 3", ("counts, turn", "counts, turn=turn")),
+    _Form("counts: oa.Array[i32], *, turn: i32", ("counts, turn=turn", "turn=turn, counts=counts")),
+    _Form("*, counts: oa.Array[i32], turn: i32 = 2", ("turn=turn, counts=counts",)),
+    _Form("counts: oa.Array[i32], turn: i32, /", ("counts, turn",)),
+)
 
 
 @dataclass
@@ -66,17 +104,24 @@ class Source:
     text: str
     classes: list[str]
     is_open: bool
+    calls: tuple[str, ...]
 
 
 class _Writer:
     """Methods of one class. ``can_end``: objects may be ended by others; else they may ask whether
-    they live themselves. ``is_open``: they make numbers of objects that nobody knows before."""
+    they live themselves. ``is_open``: they make numbers of objects that nobody knows before.
+    ``makes``: they make some at all."""
 
     def __init__(
-        self, random: Random, classes: Sequence[str], can_end: bool, is_open: bool
+        self,
+        random: Random,
+        classes: Sequence[str],
+        can_end: bool,
+        is_open: bool,
+        makes: bool = True,
     ) -> None:
         self._random, self._classes, self._can_end = random, classes, can_end
-        self._is_open = is_open
+        self._is_open, self._makes = is_open, makes
         self._children = 0
         self._lines: list[str] = []
 
@@ -94,7 +139,9 @@ class _Writer:
         if self._children >= _CHILDREN - 4:
             pick = 3
         add = lambda text: self._lines.append(indent + text)
-        if pick < 3:
+        if not (self._makes or pick in (3, 6, 7) or (pick in (4, 5) and depth)):
+            self._end(indent)
+        elif pick < 3:
             self._birth(indent)
         elif pick == 3:
             add(f"self.energy += {self._random.randint(-3, 3)}")
@@ -136,6 +183,32 @@ class _Writer:
                 add("        continue")
             add("    self.friend = grown")
 
+    def _end(self, indent: str) -> None:
+        """An end in a function, in another method, in a loop or of one object or another."""
+        random = self._random
+        other = "self.friend" if self._can_end and random.random() < 0.5 else "self"
+        drop = random.choice(["drop({}, counts)", "drop(counts=counts, being={})"])
+        bit = f"self.plan & {1 << random.randrange(8)}"
+        lines = random.choice(
+            [
+                [drop.format(other)],
+                [f"if {bit}:", "    self.go(counts)"],
+                [
+                    f"for k in range(self.plan % {random.randint(2, 4)}):",
+                    f"    if (self.plan >> k) & {random.choice([1, 2, 5])}:",
+                    f"        {drop.format(other)}",
+                ],
+                [f"one = self if {bit} else {other}", drop.format("one")],
+                [
+                    f"if isinstance(self, {random.choice(self._classes)}):",
+                    f"    {drop.format(other)}",
+                    *["    return"] * random.randrange(2),
+                ],
+                [f"self.leave_later(counts, {random.randint(0, 2)})"],
+            ]
+        )
+        self._lines += [indent + line for line in lines]
+
     def _birth(self, indent: str) -> None:
         name = self._random.choice(self._classes)
         made = f"id=number_of(self.id, turn, {self._child()}), plan={self._plan()}"
@@ -164,12 +237,16 @@ class _Writer:
 
 def make_source(seed: int) -> Source:
     """Three to five classes, whose ``act`` may make objects of each other."""
-    random = Random(seed)
+    random, later = Random(seed), Random(f"{seed} later")
+    form = later.choice(_FORMS)
     classes = [f"Being{number}" for number in range(random.randint(2, 4))]
     can_end, is_open = random.random() < 0.5, random.random() < 0.5
     lines = ["class Being(oa.Object):", "    id: i64", "    plan: i32", "    energy: i32"]
     lines += ["    friend: Being | None", "    marks: oa.inline[i32, 3]"]
-    lines += ["    def act(self, counts: oa.Array[i32], turn: i32) -> None: ..."]
+    lines += [f"    def act(self, {form.parameters}) -> None: ..."]
+    lines += _LEAVING
+    leaving = "leave(self, counts: oa.Array[i32]) -> None"
+    lines += _Writer(later, classes, can_end, is_open, makes=False).method(leaving)
     initialised: set[str] = set()
     for number, name in enumerate(classes):
         base = random.choice(["Being", *classes[:number]])
@@ -177,17 +254,20 @@ def make_source(seed: int) -> Source:
         if random.random() < 0.5:
             lines.append(f"    extra{number}: {random.choice(['i8', 'f64', 'i32'])}")
         if random.random() < 0.3:
-            lines += _initialiser(random, base in initialised)
+            lines += _initialiser(random, later, base in initialised)
             initialised.add(name)
         elif base in initialised:
             initialised.add(name)
         writer = _Writer(random, classes, can_end, is_open)
-        lines += writer.method("act(self, counts: oa.Array[i32], turn: i32) -> None")
-    text = "\n".join(lines) + "\n" + _KERNELS + _FUNCTIONS
-    return Source(text, classes, is_open)
+        lines += writer.method(f"act(self, {form.parameters}) -> None")
+        if later.random() < 0.5:
+            lines += _Writer(later, classes, can_end, is_open, makes=False).method(leaving)
+    kernels = _KERNELS.replace("GIVEN", later.choice(form.calls))
+    text = "\n".join(lines) + "\n" + kernels + _FUNCTIONS
+    return Source(text, classes, is_open, form.calls)
 
 
-def _initialiser(random: Random, is_below: bool) -> list[str]:
+def _initialiser(random: Random, later: Random, is_below: bool) -> list[str]:
     """What ``id=, plan=, friend=`` are given to, by those that make objects, here and below. A
     class above has one, too, if it ``is_below``."""
     calls = ["super().__init__(id, plan ^ 3)", "super().__init__(id=id, friend=friend, plan=plan)"]
@@ -199,7 +279,9 @@ def _initialiser(random: Random, is_below: bool) -> list[str]:
          "if plan & 1:\n            return", "self.plan ^= 1 if self.friend is None else 2"],
         random.randint(1, 4),
     )  # fmt: skip
-    signature = "def __init__(self, id: i64, plan: i32 = 9, friend: Being | None = None) -> None:"
+    named = later.choice(["", "*, "])
+    friend = f"{named}friend: Being | None = None"
+    signature = f"def __init__(self, id: i64, plan: i32 = 9, {friend}) -> None:"
     return [f"    {signature}", *(f"        {line}" for line in body)]
 
 
@@ -268,12 +350,19 @@ class PlainBeings:
         del self.living[number]
         self._settle()
 
-    def launch(self, order: Sequence[int], turn: int) -> tuple[list[Any], int]:
+    def launch(
+        self, order: Sequence[int], each: Callable[[Any, Any], None]
+    ) -> tuple[list[Any], int]:
         """What was born and lives, in the order of the threads; how often objects were ended."""
         counts = [0]
         for number in order:
-            self.living[number].act(counts, turn)
+            each(self.living[number], counts)
         return self._settle(), counts[0]
+
+    def below(self, name: str) -> list[int]:
+        """The objects of a class and those below."""
+        cls = self._classes.get(name, object)
+        return [number for number, each in self.living.items() if isinstance(each, cls)]
 
     def _settle(self) -> list[Any]:
         born = [each for each in self._born if each not in self._ended]
@@ -298,6 +387,8 @@ class Play:
         self._plain = PlainBeings(source)
         self._numbers = iter(range(1, 64))
         self._counts = heap.zeros(2, oa.i32)
+        #: Captured steps that end objects, by the class whose objects they call.
+        self._steps: dict[str, Any] = {}
         if source.is_open:
             for name in source.classes:
                 reserve(heap, getattr(module, name), _MOST_BEINGS * _CHILDREN)
@@ -326,9 +417,12 @@ class Play:
         beings = self._heap.array(self._module.Being, [there[number] for number in order])
         is_captured, rows = random.random() < 0.3, (random.randint(1, 4), len(order))
 
+        call = Random(turn).choice(self._source.calls)
+        act = lambda being, counts: _called(being.act, call, counts, turn)
+
         def launch() -> None:
             if form == 0:
-                self._heap.all(self._module.Being).act(self._counts, turn)
+                act(self._heap.all(self._module.Being), self._counts)
             elif order and form == 1:
                 self._module.act_each[len(order) + 3](beings, self._counts, turn)
             elif order:
@@ -340,9 +434,38 @@ class Play:
             step.run()
         else:
             launch()
-        born, ended = self._plain.launch(order, turn)
+        born, ended = self._plain.launch(order, act)
         assert int(self._counts[0]) == ended
         self._compare(before, born)
+
+    def leave(self, random: Random) -> None:
+        """Some end, in steps that are captured once, with what the host does between runs."""
+        name = random.choice(["Being", "Being", *self._source.classes])
+        for _ in range(random.randint(1, 3)):
+            before = self.order()
+            self._counts[0] = 0
+            if self._captures and name not in self._steps:
+                with oa.Capture(self._heap) as self._steps[name]:
+                    self._leave(name)
+            if self._captures:
+                self._steps[name].run()
+            else:
+                self._leave(name)
+            there = lambda being, counts: being.leave(counts)
+            _, ended = self._plain.launch(self._plain.below(name), there)
+            assert int(self._counts[0]) == ended
+            self._compare(before, [])
+            if random.random() < 0.7:
+                self._create(random)
+            if random.random() < 0.3:
+                self._remove(random)
+                self._unlink(self._by_number())
+            if random.random() < 0.2 and self._heap.mode.placement == "by_type":
+                self._move(random, self.order())
+
+    def _leave(self, name: str) -> None:
+        self._heap.all(getattr(self._module, name)).leave(self._counts)
+        self._heap.all(self._module.Being).forget()
 
     def _create(self, random: Random) -> None:
         for name in random.choices(self._source.classes, k=random.randint(0, 5)):
@@ -401,6 +524,10 @@ class Play:
             assert [number for number in order if number in own] == own
 
 
+def _called(method: Any, call: str, counts: Any, turn: int) -> None:
+    eval(f"method({call})", {"method": method, "counts": counts, "turn": turn})
+
+
 def _begins(cls: Any) -> bool:
     """Whether the class has an ``__init__``."""
     return any("__init__" in vars(each) for each in cls.__mro__ if each.__name__[:5] == "Being")
@@ -420,9 +547,16 @@ def play(
     source: Source, module: Any, heap: oa.Heap, seed: int, captures: bool = True
 ) -> list[dict[str, list[int]]]:
     """Play a history; the objects after each turn."""
-    random, game = Random(seed), Play(source, module, heap, captures)
+    random, later, game = (
+        Random(seed),
+        Random(f"{seed} later"),
+        Play(source, module, heap, captures),
+    )
     found = []
-    for turn in range(1, MOST_TURNS + 1):
-        game.step(random, turn)
-        found.append(game.order())
+    with small_steps(seed):
+        for turn in range(1, MOST_TURNS + 1):
+            game.step(random, turn)
+            found.append(game.order())
+            game.leave(later)
+            found.append(game.order())
     return found

@@ -339,11 +339,11 @@ class Expressions:
         texts = [self.storable_in(p.type, scope, depth) for p in called.parameters]
         if called.recursive:
             texts[0] = "i32(2)"
-        given = list(zip((p.text for p in called.parameters), texts, strict=True))
-        by_name = self.random.randint(0, len(given)) if self.random.random() < 0.3 else len(given)
-        named = given[by_name:]
+        count = len(texts)
+        by_position = self.random.randint(0, count) if self.random.random() < 0.3 else count
+        first, named = called.call(texts, by_position)
         self.random.shuffle(named)
-        parts = [text for _, text in given[:by_name]] + [f"{n}={text}" for n, text in named]
+        parts = [*first, *named]
         if receiver.endswith(":"):
             return f"{receiver[:-1]}.{called.name}({', '.join(['self', *parts])})"
         return f"{receiver}{called.name}({', '.join(parts)})"

@@ -62,6 +62,7 @@ def _converting(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(*arguments: Any, **named: Any) -> Any:
         bound = parameters.bind(*arguments, **named)
+        bound.apply_defaults()
         for name, value in bound.arguments.items():
             bound.arguments[name] = convert(value, annotations.get(name))
         return convert(function(*bound.args, **bound.kwargs), annotations.get("return"))

@@ -8,7 +8,7 @@ that object and its chain of ``child`` objects, which belong to it alone, and re
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 import numpy as np
@@ -72,14 +72,15 @@ class Program:
 
 def make_program(seed: int, size: Size) -> Program:
     """The program of that seed and size; always the same."""
-    return _Builder(Random(seed), Random(f"{seed} later"), size).program()
+    later, forms = Random(f"{seed} later"), Random(f"{seed} forms")
+    return _Builder(Random(seed), later, forms, size).program()
 
 
 class _Builder:
-    def __init__(self, random: Random, later: Random, size: Size) -> None:
+    def __init__(self, random: Random, later: Random, forms: Random, size: Size) -> None:
         """``later`` draws what programs have not always had: where there is none of that, the
-        programs of a seed are what they were."""
-        self.random, self.later, self.size = random, later, size
+        programs of a seed are what they were. ``forms``: how arguments are taken."""
+        self.random, self.later, self.forms, self.size = random, later, forms, size
         self.structs: list[Struct] = []
         self.functions: list[Routine] = []
         self.pairs: list[Routine] = []
@@ -94,7 +95,8 @@ class _Builder:
         self.block: int | None = None
         self.results: list[str] = []
         self.with_array, self.with_grid = random.random() < 0.5, random.random() < 0.3
-        self.aux = Routine("aux", (Named("x", random.choice(SCALARS)),), random.choice(SCALARS))
+        aux = Routine("aux", (Named("x", random.choice(SCALARS)),), random.choice(SCALARS))
+        self.aux = self._as_taken(aux)
 
     def program(self) -> Program:
         lines: Lines = ["from typing import ClassVar"]
@@ -163,7 +165,7 @@ class _Builder:
         sums = ", ".join(make.storable_in(field.type, both, 1) for field in fields)
         result = self.random.choice(SCALARS)
         measured = make.storable_in(result, own.with_names(Named("k", "f32")), 2)
-        method = Routine("measure", (Named("k", "f32"),), result)
+        method = self._as_taken(Routine("measure", (Named("k", "f32"),), result))
         struct.methods = [method]
         self.structs.append(struct)
         return [
@@ -172,7 +174,7 @@ class _Builder:
             *(f"    {field.text}: {field.type}" for field in fields),
             f"    def __add__(self, other: {name}) -> {name}:",
             f"        return {name}({sums})",
-            f"    def measure(self, k: f32) -> {result}:",
+            f"    def measure(self, {method.declared}) -> {result}:",
             f"        return {measured}",
         ]
 
@@ -181,8 +183,9 @@ class _Builder:
         result = self.random.choice(self._types())
         scope = Scope(list(parameters), [("", called) for called in self.functions])
         lines = self._body(result).lines(scope, self.random.randint(1, 3), 2, calls=1)
-        self.functions.append(Routine(name, parameters, result))
-        return ["@oa.func", f"def {name}({_declare(parameters)}) -> {result}:", *indent(lines)]
+        made = self._as_taken(Routine(name, parameters, result))
+        self.functions.append(made)
+        return ["@oa.func", f"def {name}({made.declared}) -> {result}:", *indent(lines)]
 
     def _pair_function(self, name: str) -> Lines:
         """A function with two results."""
@@ -192,8 +195,9 @@ class _Builder:
         make = self._expressions()
         results = ", ".join(make.storable_in(type, scope, 2) for type in types)
         result = f"tuple[{', '.join(types)}]"
-        self.pairs.append(Routine(name, parameters, result))
-        head = f"def {name}({_declare(parameters)}) -> {result}:"
+        made = self._as_taken(Routine(name, parameters, result))
+        self.pairs.append(made)
+        head = f"def {name}({made.declared}) -> {result}:"
         return ["@oa.func", head, f"    return {results}"]
 
     def _stirrer(self, name: str) -> Lines:
@@ -209,9 +213,25 @@ class _Builder:
             f"z[{make.index('len(z)', after)}] = {make.make(type, after, 1)}",
         ]
         lines = self.random.sample([lines[:2], lines[2:], [*lines[2:], *lines[:2]]], 1)[0]
-        self.stirrers.append(Routine(name, more, type))
-        head = f"def {name}(z: list[{type}], {_declare(more)}) -> {type}:"
+        made = Routine(name, more, type)
+        self.stirrers.append(made)
+        head = f"def {name}(z: list[{type}], {made.declared}) -> {type}:"
         return ["@oa.func", head, *indent([*lines, f"return {make.make(type, after, 1)}"])]
+
+    def _as_taken(self, routine: Routine) -> Routine:
+        """Some of its parameters by position alone, by name alone, with defaults."""
+        forms, parameters = self.forms, routine.parameters
+        if forms.random() < 0.5:
+            return routine
+        never = forms.choice([0, 0, forms.randint(0, len(parameters))])
+        only = forms.choice([0, forms.randint(0, len(parameters) - never)])
+        make, defaults = Expressions(forms, [], [], safe=self.size.safe), dict[str, str]()
+        for place, each in reversed([*enumerate(parameters)]):
+            if each.type in SCALARS and each != DEPTH and forms.random() < 0.6:
+                defaults[each.text] = make.literal(each.type)
+            elif place < len(parameters) - only:
+                break  # what comes before has none either
+        return replace(routine, never_named=never, only_named=only, defaults=defaults)
 
     def _parameters(self, count: int) -> tuple[Named, ...]:
         return tuple(Named(f"a{k}", self.random.choice(self._types())) for k in range(count))
@@ -229,7 +249,7 @@ class _Builder:
             parameters = (*parameters, Named("g", GRID))
         result = self.random.choice(self._types())
         pure = self.random.random() < 0.5
-        return Routine(f"m{number}", parameters, result, pure, recursive)
+        return self._as_taken(Routine(f"m{number}", parameters, result, pure, recursive))
 
     def _plan_classes(self) -> None:
         """The hierarchy with its fields, and who defines which method."""
@@ -271,13 +291,13 @@ class _Builder:
         lines = [
             "class Other(oa.Object):",
             "    weight: f32",
-            f"    def aux(self, {_declare([parameter])}) -> {result}: ...",
+            f"    def aux(self, {self.aux.declared}) -> {result}: ...",
         ]
         scope = Scope([Named("self.weight", "f32"), parameter])
         for number in range(2):
             body = self._body(result).lines(scope, 1, 2, calls=0)
             lines += [f"class Other{number}(Other):"]
-            lines += [f"    def aux(self, {_declare([parameter])}) -> {result}:"]
+            lines += [f"    def aux(self, {self.aux.declared}) -> {result}:"]
             lines += indent(indent(body))
         return lines
 
@@ -288,7 +308,7 @@ class _Builder:
             lines.append(f"    {field.text}: {field.type}{f' = {default}' if default else ''}")
         lines += self._members(cls)
         for method in self.methods:
-            head = f"    def {method.name}(self, {_declare(method.parameters)}) -> {method.result}:"
+            head = f"    def {method.name}(self, {method.declared}) -> {method.result}:"
             head = head.replace("self, )", "self)")
             if method.name in cls.abstract:
                 lines.append(f"{head} ...")
@@ -399,7 +419,8 @@ class _Builder:
         receiver = self.random.choice(receivers)
         test = "depth > 0" + (f" and {receiver} is not None" if "child" in receiver else "")
         rest = [expressions.storable_in(p.type, scope, 1) for p in method.parameters[1:]]
-        arguments = ", ".join(["depth - i32(1)", *rest])
+        first, named = method.call(["depth - i32(1)", *rest], len(rest) + 1)
+        arguments = ", ".join([*first, *named])
         leave = [f"    return {receiver}.{method.name}({arguments})"]
         if self.random.random() < 0.5:
             leave = [f"    r = {receiver}.{method.name}({arguments})", "    return r"]
@@ -432,10 +453,6 @@ class _Builder:
         fields = [f for f in self.classes[0].fields if f.type in SCALARS]
         inquiries = [method for method in self.methods if method.pure]
         return Blocks(self.later, make, self._types(), fields, inquiries)
-
-
-def _declare(parameters: tuple[Named, ...] | list[Named]) -> str:
-    return ", ".join(f"{name.text}: {name.type}" for name in parameters)
 
 
 def _inline_arrays(cls: Class) -> list[Named]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from types import ModuleType, SimpleNamespace
 from typing import Any, Protocol
 
@@ -216,7 +217,12 @@ class SharedWorld:
         block, run = self._program.block, self._module.run
         threads = self._program.threads(len(workers))
         launch = run[threads] if block is None else run[threads, block]
-        launch(objects, data, cells, *outs)
+        forms, given = Random(self._program.text), [objects, data, cells, *outs]
+        names = ["objects", "data", "cells", *(f"out{number}" for number in range(len(outs)))]
+        by_position = forms.choice([len(given), forms.randint(0, len(given))])
+        named = [*zip(names, given, strict=True)][by_position:]
+        forms.shuffle(named)
+        launch(*given[:by_position], **dict(named))
         found = [[seen_as(self._program, out[k]) for k in range(len(out))] for out in outs]
         for number, name in self._reductions if workers else ():
             found.append([seen(value) for value in by_sharedoa(outs[number], name)])

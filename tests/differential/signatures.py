@@ -75,13 +75,47 @@ class Named:
 @dataclass(frozen=True)
 class Routine:
     """A method, function or operator method. ``pure`` ones write nothing. ``recursive`` ones take
-    the depth that is left as their first parameter and call themselves with less."""
+    the depth that is left as their first parameter and call themselves with less. The first
+    ``never_named`` are given by position alone, the last ``only_named`` by name alone."""
 
     name: str
     parameters: tuple[Named, ...]
     result: str
     pure: bool = True
     recursive: bool = False
+    never_named: int = 0
+    only_named: int = 0
+    defaults: dict[str, str] = field(default_factory=dict, hash=False)
+
+    @property
+    def declared(self) -> str:
+        """Its parameters, as they stand in a def."""
+        texts = []
+        for each in self.parameters:
+            default = f" = {self.defaults[each.text]}" if each.text in self.defaults else ""
+            texts.append(f"{each.text}: {each.type}{default}")
+        if self.only_named:
+            texts.insert(len(texts) - self.only_named, "*")
+        if self.never_named:
+            texts.insert(self.never_named, "/")
+        return ", ".join(texts)
+
+    def call(self, texts: list[str], by_position: int) -> tuple[list[str], list[str]]:
+        """What is given by position and by name, as many by position as may be; some defaults are
+        left out, by the length of what would be in their place."""
+        most = len(texts) - self.only_named
+        first: list[str] = []
+        named: list[str] = []
+        for place, (each, text) in enumerate(zip(self.parameters, texts, strict=True)):
+            is_last = place + 1 == self.never_named
+            may_go = each.text in self.defaults and (place >= self.never_named or is_last)
+            if may_go and len(text) % 2:
+                by_position = 0
+            elif place < self.never_named or place < min(by_position, most):
+                first.append(text)
+            else:
+                named.append(f"{each.text}={text}")
+        return first, named
 
 
 @dataclass

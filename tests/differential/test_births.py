@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import sharedoa as oa
 from dispatch.mode import MODES, parse_mode
+from sharedoa.runtime import population_sequence, slot_calls
 
 from ..backends.pretend_device import PretendDevice
 from ..codegen.interpreted import InterpretedGpu
@@ -106,3 +107,17 @@ def test_where_a_device_lists_the_slots(
     mode = BY_CLASS[seed % len(BY_CLASS)]
     options = {"mode": mode, "layout": layout_for(mode, seed), "references": "64"}
     require_equal(folder, seed, lambda: PretendDevice(1 << 16), **options)
+
+
+def test_calls_by_slot_are_among_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    called = 0
+
+    def counting(*given: Any) -> Any:
+        nonlocal called
+        found = slot_calls.called_by_slot(*given)
+        called += found is not None
+        return found
+
+    monkeypatch.setattr(population_sequence, "called_by_slot", counting)
+    played(tmp_path, 1, backend=PretendDevice(1 << 16), mode="auto")
+    assert called > 2

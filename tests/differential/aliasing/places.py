@@ -10,12 +10,14 @@ from typing import Any
 import sharedoa as oa
 from dispatch.mode import MODES
 
+from ...backends.pretend_device import PretendDevice
 from ...codegen.interpreted import InterpretedGpu
 from ..effort import layout_for, references_for
 
 CAPACITY = "64MiB"
-#: The interpreter has the modes that differ in what threads of a GPU do together.
-BACKENDS = ("cpu", "python", "interpreted", "cuda")
+#: The interpreter has the modes that differ in what threads of a GPU do together, the pretended
+#: device that of which runs are planned.
+BACKENDS = ("cpu", "python", "interpreted", "pretended", "cuda")
 
 
 @cache
@@ -27,11 +29,13 @@ def _gpu() -> InterpretedGpu:
 
 
 def backend(name: str) -> Any:
+    if name == "pretended":
+        return PretendDevice(1 << 16)
     return _gpu() if name == "interpreted" else name
 
 
 def modes_of(name: str) -> tuple[str, ...]:
-    return ("auto",) if name == "interpreted" else MODES
+    return ("auto",) if name in ("interpreted", "pretended") else MODES
 
 
 def heaps(name: str, mode: str, seed: int) -> Callable[[int], oa.Heap]:

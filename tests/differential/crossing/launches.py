@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
+from copy import copy
 from random import Random
 from typing import Any
 
@@ -27,7 +29,7 @@ _CELL, _SIZE = 2.0, (8.0, 8.0)
 _SIMPLE = ("look", "swap", "forget", "feed")
 _OTHERS = (
     "grow", "write", "bump", "lean", "flow", "walk", "tell", "breed", "die", "hunt", "census",
-    "meet", "mix", "tick", "blur", "stamp", "gather", "grow each",
+    "meet", "fade", "mix", "tick", "blur", "stamp", "gather", "grow each",
 )  # fmt: skip
 
 
@@ -48,7 +50,7 @@ class Launch:
 
     @property
     def ends(self) -> bool:
-        return "die" in self.name or "hunt" in self.name
+        return any(each in self.name for each in ("die", "hunt", "fade"))
 
     @property
     def meets(self) -> bool:
@@ -64,6 +66,8 @@ class Launches:
 
     def __init__(self, module: Any, heap: oa.Heap, random: Random) -> None:
         self.m, self.heap, self.random = module, heap, random
+        #: Draws how arguments are given, beside what happens.
+        self.forms = copy(random)
         self.p = PlainWorld()
         #: Of class Late, once it was defined.
         self.late: Any = None
@@ -104,6 +108,27 @@ class Launches:
     def find(self, number: int | None) -> Plain | None:
         return None if number is None else self.p.beings[number]
 
+    def given(self, called: Any, *values: Any) -> Callable[[Any], Any]:
+        """Calls with these arguments, by position or by name as ``called`` takes them; some that
+        are its defaults are left out."""
+        parameters = [*inspect.signature(called).parameters.values()][-len(values) :]
+        by_position = self.forms.randint(0, len(values))
+        first: list[Any] = []
+        named: list[tuple[str, Any]] = []
+        for each, value in zip(parameters, values, strict=True):
+            is_default = each.default is not each.empty and each.default == value
+            if is_default and self.forms.random() < 0.5:
+                by_position = 0
+            elif each.kind is each.POSITIONAL_ONLY:
+                first.append(value)
+            elif each.kind is not each.KEYWORD_ONLY and len(first) < by_position:
+                first.append(value)
+            else:
+                by_position = 0
+                named.append((each.name, value))
+        self.forms.shuffle(named)
+        return lambda target: target(*first, **dict(named))
+
     # ---------------------------------------------------------------- launches
 
     def sequence(self) -> list[Launch]:
@@ -133,10 +158,10 @@ class Launches:
         if name in _SIMPLE or name in given:
             return self._method(f"{where}.{name}", population, kinds, name, given.get(name, ()))
         if name == "walk":
-            scene, scenery = self.scene, self.scenery
+            scenery, walk = self.scenery, self.given(self.m.Being.walk, self.scene)
             return Launch(
                 f"{where}.walk",
-                lambda: population.walk(scene),
+                lambda: walk(population.walk),
                 lambda: self.p.each("walk", scenery, kinds=kinds),
             )
         if name == "tell":
@@ -148,7 +173,7 @@ class Launches:
                 lambda: self.p.each("tell", plain, kinds=kinds),
                 quietly=lambda: population.tell_quietly(words),
             )
-        if name in ("breed", "die", "hunt", "census"):
+        if name in ("breed", "die", "hunt", "fade", "census"):
             return self._of_population(name, f"{where}.{name}", population, kinds)
         if name == "meet":
             return self._meet(where)
@@ -166,33 +191,47 @@ class Launches:
         self, text: str, population: Any, kinds: Any, name: str, given: tuple[Any, ...]
     ) -> Launch:
         quiet = "grow_quietly" if name == "grow" else name
+        if not given:
+            here = quietly = lambda called: called()
+        else:
+            here = self.given(getattr(self.m.Being, name), *given)
+            quietly = self.given(getattr(self.m.Being, quiet), *given)
         return Launch(
             f"{text}{given}",
-            lambda: getattr(population, name)(*given),
+            lambda: here(getattr(population, name)),
             lambda: self.p.each(name, *given, kinds=kinds),
-            quietly=lambda: getattr(population, quiet)(*given),
+            quietly=lambda: quietly(getattr(population, quiet)),
         )
 
     def _of_population(self, name: str, text: str, population: Any, kinds: Any) -> Launch | None:
         clock, counts = self.arrays["clock"], self.arrays["counts"]
+        given = lambda *values: self.given(getattr(self.m.Being, name), *values)
         if name == "census":
-            return Launch(text, lambda: population.census(counts), lambda: self.p.census(kinds))
+            census = given(counts)
+            return Launch(text, lambda: census(population.census), lambda: self.p.census(kinds))
         if name == "die":
-            limit = self.random.randrange(5)
+            limit, of = self.random.randrange(5), self.forms.choice([5, 5, 3])
+            die = given(limit, of)
             return self._ending(
-                text, lambda: population.die(limit), lambda: self.p.die_all(limit, kinds)
+                text, lambda: die(population.die), lambda: self.p.die_all(limit, of, kinds)
             )
         if name == "hunt":
+            hunt = given(counts)
+            return self._ending(text, lambda: hunt(population.hunt), lambda: self.p.hunt_all(kinds))
+        if name == "fade":
+            limit = self.random.randrange(3)
+            fade = given(counts, limit)
             return self._ending(
-                text, lambda: population.hunt(counts), lambda: self.p.hunt_all(kinds)
+                text, lambda: fade(population.fade), lambda: self.p.fade_all(limit, kinds)
             )
         if len(self.p.beings) > MOST:
             return None
         seed = self.random.randrange(100)
+        breed, tick = given(seed, clock), self.given(self.m.tick, clock)
 
         def here() -> None:
-            population.breed(seed, clock)
-            self.m.tick[1](clock)
+            breed(population.breed)
+            tick(self.m.tick[1])
 
         def there() -> None:
             self.p.breed_all(seed, kinds)
@@ -218,14 +257,16 @@ class Launches:
         p, grid, periodic = self.p, self.grid, self.periodic
         radius = self.random.choice([0.0, 0.7, 2.5, 30.0, math.nan])
         population, everyone = self.heap.all(self.cls(where)), self.heap.all(self.m.Being)
+        meet = self.given(self.m.Being.meet, grid, radius)
+        meet_quietly = self.given(self.m.Being.meet_quietly, grid, radius)
 
         def here() -> Any:
             grid.build(everyone, "pos")
-            return population.meet(grid, radius)
+            return meet(population.meet)
 
         def quietly() -> None:
             grid.build(everyone, "pos")
-            population.meet_quietly(grid, radius)
+            meet_quietly(population.meet_quietly)
 
         def there() -> Any:
             # The order is that of the population, which the plain world does not know.
@@ -249,7 +290,8 @@ class Launches:
         def there() -> None:
             self.p.clock[0] += 1
 
-        return Launch("tick", lambda: self.m.tick[1](self.arrays["clock"]), there)
+        tick = self.given(self.m.tick, self.arrays["clock"])
+        return Launch("tick", lambda: tick(self.m.tick[1]), there)
 
     def _blur(self) -> Launch:
         picture, blurred = self.plain["picture"], self.plain["blurred"]
@@ -258,8 +300,8 @@ class Launches:
             wide = np.concatenate([picture[:, :1], picture, picture[:, -1:]], axis=1)
             blurred[:] = wide[:, :-2] + picture * np.int32(2) + wide[:, 2:]
 
-        here = self.arrays["picture"], self.arrays["blurred"]
-        return Launch("blur", lambda: self.m.blur[(8, 3), (8, 1)](*here), there)
+        blur = self.given(self.m.blur, self.arrays["picture"], self.arrays["blurred"])
+        return Launch("blur", lambda: blur(self.m.blur[(8, 3), (8, 1)]), there)
 
     def _mix(self) -> Launch:
         """Of three arrays, of which some may be the same."""
@@ -273,7 +315,8 @@ class Launches:
             out[:] = (a * I32(k) - b) ^ (a >> np.int32(3))
 
         count = self.random.choice([high - low, high - low + 3]) or 1
-        return Launch(f"mix{names}{low, high}", lambda: self.m.mix[count](*here, k), there)
+        mix = self.given(self.m.mix, *here, k)
+        return Launch(f"mix{names}{low, high}", lambda: mix(self.m.mix[count]), there)
 
     def _stamp(self, held: str, k: int) -> Launch:
         """Of arrays with repeated objects and nulls."""
@@ -284,7 +327,8 @@ class Launches:
                 if (b := self.find(number)) is not None:
                     b.energy = b.energy + I32(k) + I32(place)
 
-        return Launch("stamp", lambda: self.m.stamp[len(ids)](array, k), there, (held,))
+        stamp = self.given(self.m.stamp, array, k)
+        return Launch("stamp", lambda: stamp(self.m.stamp[len(ids)]), there, (held,))
 
     def _gather(self, held: str) -> Launch | None:
         """To rows and columns, and to values that refer to objects."""
@@ -306,7 +350,8 @@ class Launches:
                     known[y] = (y, b, int(b.small))
 
         size = (width + 1, len(ids) + 2)
-        return Launch("gather", lambda: self.m.gather[size](array, tags, out), there, (held,))
+        gather = self.given(self.m.gather, array, tags, out)
+        return Launch("gather", lambda: gather(self.m.gather[size]), there, (held,))
 
     def _grow_each(self, held: str, k: int) -> Launch | None:
         array, ids = self.held[held]
@@ -320,4 +365,5 @@ class Launches:
             wanted[:] = [self.p.grow(self.p.beings[number], k) for number in numbers]
 
         size = len(ids) + 2
-        return Launch("grow each", lambda: self.m.grow_each[size](array, k, out), there, (held,))
+        grow_each = self.given(self.m.grow_each, array, k, out)
+        return Launch("grow each", lambda: grow_each(self.m.grow_each[size]), there, (held,))

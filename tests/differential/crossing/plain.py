@@ -188,11 +188,11 @@ class PlainWorld:
         self.each("breed", seed, born, kinds=kinds)
         self.beings.update((b.id, b) for b in born)
 
-    def die_all(self, limit: int, kinds: Any) -> None:
+    def die_all(self, limit: int, of: int, kinds: Any) -> None:
         # // and % of NumPy's integers are those of Python.
         self.remove(
             b.id for b in list(self.beings.values())
-            if b.kind in kinds and int(b.energy) % 5 == limit
+            if b.kind in kinds and int(b.energy) % of == limit
         )  # fmt: skip
 
     def hunt_all(self, kinds: Any) -> None:
@@ -202,6 +202,21 @@ class PlainWorld:
             and b.friend.id in self.beings
         }  # fmt: skip
         self.counts[0] += len(gone)
+        self.remove(gone)
+
+    def fade_all(self, limit: int, kinds: Any) -> None:
+        """Whose energy has the remainder goes if it is called, linked by one that is, or follows
+        one that stays."""
+        fits = lambda b: b is not None and b.energy % 3 == limit
+        gone = set()
+        for b in self.beings.values():
+            if b.kind in kinds:
+                gone |= {each.id for each in (b, *b.links) if fits(each)}
+        for b in self.beings.values():
+            if b.kind in kinds and b.id not in gone:
+                friends = [b.friend, b.friend and b.friend.friend]
+                gone |= {each.id for each in friends if fits(each) and fits(b.friend)}
+        self.counts[5] += len(gone)
         self.remove(gone)
 
     def remove(self, numbers: Any) -> None:

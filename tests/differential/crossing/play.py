@@ -14,6 +14,7 @@ import sharedoa as oa
 from sharedoa.runtime import knobs
 
 from ...source_files import load_module
+from ..small_steps import small_steps
 from . import reductions
 from .launches import BELOW, MOST, Launch
 from .source import TEXT
@@ -225,7 +226,7 @@ def play(folder: Path, seed: int, open_: Callable[[int], oa.Heap], turns: int) -
         for player in players:
             player.others = [each for each in players if each is not player]
         fuses = knobs.scope(fuse=random.choice(["1", "always", "always"]))
-        with np.errstate(all="ignore"), fuses:
+        with np.errstate(all="ignore"), fuses, small_steps(seed):
             for turn in ["create"] * 4 + random.choices(names, weights, k=turns):
                 player = random.choice(players)
                 with player.heap:

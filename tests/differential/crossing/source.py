@@ -69,14 +69,14 @@ class Being(Root):
         self.links[1] = self.tag.who
         self.tag = Tag(self.tag.a, self.tag.b, old, self.tag.w)
 
-    def breed(self, seed: i64, clock: oa.Array[i64]) -> None:
+    def breed(self, seed: i64, /, clock: oa.Array[i64]) -> None:
         draw = oa.randint(0, 7, seed, self.id, clock[0])
         if draw == 0:
-            id = child(self.id, clock[0], 0)
+            id = child(self.id, clock[0])
             made = oa.new(Plant, id=id, energy=self.energy // 2, friend=self)
             self.friend = made
         elif draw == 1:
-            fox = Fox(child(self.id, clock[0], 1), self.energy)
+            fox = Fox(child(self.id, number=1, turn=clock[0]), energy=self.energy)
             fox.links[0] = self
             fox.pos = self.pos + oa.vec2(0.5, -0.25)
         elif draw == 2:
@@ -88,9 +88,31 @@ class Being(Root):
                 last = bud
             self.links[1] = last
 
-    def die(self, limit: i32) -> None:
-        if self.energy % 5 == limit:
+    def die(self, limit: i32 = 3, *, of: i32 = 5) -> None:
+        if self.energy % of == limit:
             oa.delete(self)
+
+    def fall(self, counts: oa.Array[i64]) -> None:
+        drop(self, counts)
+
+    def fade(self, counts: oa.Array[i64], /, *, limit: i32 = 2) -> None:
+        for k in range(2):
+            other = self.links[k]
+            if other is not None and other.energy % 3 == limit:
+                drop(other, counts)
+        if self.energy % 3 == limit:
+            self.fall(counts)
+            drop(self, counts=counts)
+        friend = self.friend
+        if isinstance(friend, Being) and oa.is_alive(self):
+            friend.follow(counts, limit, 2)
+
+    def follow(self, counts: oa.Array[i64], limit: i32, /, far: i32) -> None:
+        if self.energy % 3 == limit and far > 0:
+            drop(self, counts)
+            friend = self.friend
+            if isinstance(friend, Being):
+                friend.follow(counts, limit, far=far - 1)
 
     def hunt(self, counts: oa.Array[i64]) -> None:
         if self.energy % 2 == 0 and oa.delete(self.friend):
@@ -110,27 +132,27 @@ class Being(Root):
         oa.atomic_max(counts, 3, self.id)
         oa.atomic_min(counts, 4, i64(self.worth()))
 
-    def meet(self, grid: oa.HashGrid["Being"], radius: f32) -> i64:
+    def meet(self, grid: oa.HashGrid["Being"], *, radius: f32) -> i64:
         seen = i64(0)
         for other in grid.near(self.pos, radius):
             seen = seen * 31 + other.id
         self.met = seen
         return seen
 
-    def grow_quietly(self, k: i32) -> None:
+    def grow_quietly(self, k: i32 = 7) -> None:
         self.grow(k)
 
     def tell_quietly(self, words: oa.Array[i32]) -> None:
         self.tell(words)
 
-    def meet_quietly(self, grid: oa.HashGrid["Being"], radius: f32) -> None:
-        self.meet(grid, radius)
+    def meet_quietly(self, grid: oa.HashGrid["Being"], radius: f32 = 2.5) -> None:
+        self.meet(radius=radius, grid=grid)
 
     def walk(self, scene: Scene) -> None:
         self.pos = (self.pos + scene.shift) * f32(0.75)
         self.energy = self.energy ^ (scene.table[i32(self.small) % 4] * scene.factor)
 
-    def tell(self, words: oa.Array[i32]) -> i32:
+    def tell(self, words: oa.Array[i32], /) -> i32:
         total = i32(0)
         for word in words:
             total += word
@@ -139,23 +161,23 @@ class Being(Root):
         self.marks[0] = total
         return total
 
-    def write(self, k: i32) -> None:
+    def write(self, *, k: i32 = 1) -> None:
         for j in range(len(self.log)):
             self.log[j] = self.log[j] * k + self.small
 
     def feed(self) -> None:
         self.energy += TABLE[self.small % 4] * RATE
 
-    def bump(self, k: i32) -> None:
+    def bump(self, *, k: i32) -> None:
         if self.friend is not None:
             oa.atomic_add(self.friend, "energy", k)
             oa.atomic_add(self.friend, "x", 0.5)
 
-    def lean(self, c: f64) -> None:
+    def lean(self, c: f64 = 0.5, /) -> None:
         friend = self.friend
         self.pull = friend.x * c if friend is not None else self.x * 0.5
 
-    def flow(self, dt: f64) -> None:
+    def flow(self, dt: f64 = 0.25) -> None:
         self.x += self.pull * dt * self.x
 
 
@@ -170,7 +192,7 @@ class Plant(Being):
         self.height = self.height * 3 + k
         return i32(self.height & 0xffff)
 
-    def flow(self, dt: f64) -> None:
+    def flow(self, dt: f64 = 0.25) -> None:
         self.x = self.x * (1.0 - dt) + self.pull * 0.25
 
 
@@ -193,7 +215,7 @@ class Fox(Animal):
     WEIGHT = 3
     seen: i64
 
-    def __init__(self, id: i64, energy: i32 = 11) -> None:
+    def __init__(self, id: i64, *, energy: i32 = 11) -> None:
         self.id = id
         self.energy = energy ^ 1
         self.hunger = i16(energy % 100)
@@ -205,13 +227,24 @@ class Fox(Animal):
             self.seen += self.friend.id & 0xff
         return got * 2
 
-    def bump(self, k: i32) -> None:
+    def bump(self, *, k: i32) -> None:
         self.seen += k
+
+    def fall(self, counts: oa.Array[i64]) -> None:
+        if self.small % 2 == 0:
+            drop(counts=counts, being=self)
+        super().fall(counts)
 
 
 @oa.func
-def child(parent: i64, turn: i64, number: i64) -> i64:
+def child(parent: i64, /, turn: i64, number: i64 = 0) -> i64:
     return parent * 6364136223846793005 + turn * 1442695040888963407 + number
+
+
+@oa.func
+def drop(being: Root, counts: oa.Array[i64]) -> None:
+    if oa.delete(being):
+        oa.atomic_add(counts, 5, 1)
 
 
 @oa.func
@@ -225,7 +258,7 @@ def tick(clock: oa.Array[i64]):
 
 
 @oa.kernel
-def mix(a: oa.Array[i32], b: oa.Array[i32], out: oa.Array[i32], k: i32):
+def mix(a: oa.Array[i32], b: oa.Array[i32], /, out: oa.Array[i32], k: i32 = 12345):
     i = oa.grid(1)
     if i < len(out):
         v = a[i] * k - b[i]
@@ -240,7 +273,7 @@ def grow_each(beings: oa.Array[Being], k: i32, out: oa.Array[i32]):
 
 
 @oa.kernel
-def stamp(beings: oa.Array[Being], k: i32):
+def stamp(beings: oa.Array[Being], k: i32 = 7):
     i = oa.grid(1)
     being = beings[i]
     if being is not None:
