@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, HeapError
 from ..model.annotations import ArrayAnnotation
 from ..model.classes import ClassType
 from ..model.layout import pack_array
@@ -202,13 +202,18 @@ class Array(NumPyLike, Generic[T_co]):
             return to_host(element, values[place], self._heap)
 
     def _refuse_deleted(self, references: Values) -> None:
-        """Raise HeapError for elements that are known to refer to what is gone."""
+        """Raise HeapError for elements that are known to refer to what is gone. Kernels in CPython
+        may ask about those in whose places nobody lives, as compiled ones may."""
         storage, heap = self._storage, self._heap
         if storage is None or storage.known is None or not isinstance(self, ObjectArray):
             return
         deletions, writes = storage.known
         if writes == heap.reference_writes and deletions != heap.placement.deletions:
             now = heap.known_now()
+            if hooks.kernel_objects() is not None:
+                references = references[[_lives_at(heap, each) for each in references.tolist()]]
+                heap.placement.refuse_replaced(references, deletions)
+                return
             heap.placement.refuse_replaced(references, deletions)
             if references.nbytes == storage.size:
                 storage.known = now
@@ -372,6 +377,14 @@ class Array(NumPyLike, Generic[T_co]):
                 raise AttributeError(name)
             advice = advice_for(name, self.__sharedoa_element__)
             raise AttributeError(f"{self._description()} has no attribute {name!r}{advice}")
+
+
+def _lives_at(heap: Heap, reference: int) -> bool:
+    try:
+        heap.class_of(reference)
+    except HeapError:
+        return False
+    return True
 
 
 class ObjectArray(ManyObjects[T_co], Array[T_co]):

@@ -187,7 +187,9 @@ class LaunchSequence:
     def _run(self, count: int) -> None:
         if self.heap.backend.name == "python":
             launches = [(e.program, e.arguments, e.geometry) for e in self._launches]
-            cpython_launches.run_noted(self.heap, launches, self._run_in_cpython, count)
+            # Elsewhere nothing moves by itself, either.
+            for times in self.heap.upkeep.holding((count,)):
+                cpython_launches.run_noted(self.heap, launches, self._run_in_cpython, times)
             return
         packed = self._packed
         while count:

@@ -286,6 +286,24 @@ def test_captured_steps_and_runs_go_on(heap: oa.Heap) -> None:
     assert total[0] == 14 * sum(range(100))
 
 
+def test_captured_steps_move_nothing(heap: oa.Heap) -> None:
+    """Also those of one launch, which CPython runs as it runs others."""
+
+    @oa.kernel
+    def age_each(objects: oa.Array[Herd], limit: i32) -> None:
+        i = oa.grid(1)
+        if oa.is_alive(objects[i]):
+            objects[i].age(limit)
+
+    objects = herd()
+    with oa.capture() as step:
+        age_each[COUNT](objects, 10)
+    before = capacity(heap)
+    step.run(10)
+    step.run()
+    assert len(oa.all(Herd)) == COUNT // 10 and capacity(heap) == before
+
+
 def test_nothing_is_held_in_the_end(heap: oa.Heap) -> None:
     objects = herd()
     objects.id += 1

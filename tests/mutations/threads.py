@@ -170,6 +170,19 @@ MUTATIONS = (
         ("tests/runtime/test_cpython.py::test_a_captured_step_that_ends_objects_waits_for_others",),
     ),
     Mutation(
+        "elements that were deleted are refused in CPython", "sharedoa/heap/arrays.py",
+        "            if hooks.kernel_objects() is not None:\n", "            if False:\n",
+        "oa.is_alive(objects[i]) fails there, and is false where kernels are compiled",
+        ("tests/runtime/test_cpython.py::test_what_was_deleted_may_be_asked_about_in_arrays",),
+    ),
+    Mutation(
+        "CPython takes others for elements that were deleted", "sharedoa/heap/arrays.py",
+        "                heap.placement.refuse_replaced(references, deletions)\n"
+        "                return\n", "                return\n",
+        "a kernel goes on with whoever was made in the place of an element",
+        ("tests/runtime/test_cpython.py::test_whose_place_another_has_is_refused",),
+    ),
+    Mutation(
         "launches in CPython leave room as it is", "sharedoa/runtime/cpython_launches.py",
         "geometry in changing:", "geometry in changing[:0]:",
         "the room of a class of which most have gone stays",

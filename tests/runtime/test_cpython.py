@@ -191,6 +191,36 @@ def test_what_was_deleted_may_be_asked_about_wherever_it_stands(backend: str) ->
         assert knots.count().numpy().tolist() == [4, 0]
 
 
+@oa.kernel
+def count_living(links: oa.Array[Link], found: oa.Array[i32]) -> None:
+    i = oa.grid(1)
+    if oa.is_alive(links[i]):
+        found[i] = 1
+    for link in links:
+        if oa.is_alive(link):
+            found[i] += 10
+    for link in links[1:]:
+        found[i] += 100 if oa.is_alive(link) else 0
+
+
+@pytest.mark.parametrize("backend", ["python", "cpu"])
+@pytest.mark.parametrize("mode", ["auto", "cuda"])
+def test_what_was_deleted_may_be_asked_about_in_arrays(backend: str, mode: str) -> None:
+    with oa.Heap(mode=mode, backend=backend):
+        links, found = oa.new(Link, 3), oa.zeros(3, i32)
+        oa.delete(links[1])
+        count_living[3](links, found)
+        assert found.numpy().tolist() == [121, 120, 121]
+
+
+def test_whose_place_another_has_is_refused() -> None:
+    links, found = oa.new(Link, 3), oa.zeros(3, i32)
+    oa.delete(links[1])
+    oa.new(Link, 2)
+    with pytest.raises(oa.DeviceError, match=r"element \d: the Link at .* was deleted"):
+        count_living[3](links, found)
+
+
 def test_a_missing_result_of_a_vectorised_call_names_the_method_that_was_called():
     cells = oa.array(Base, [Careful(value=1), Forgetful(value=0)])
     with pytest.raises(oa.DeviceError) as caught:
