@@ -13,7 +13,7 @@ COAUTHORS_VERTICES, COAUTHORS_EDGES = 299_067, 977_676
 
 #: Probabilities of the four quadrants, as the Graph 500 benchmark has them.
 _QUADRANTS = (0.57, 0.19, 0.19)
-#: Candidates drawn at once for edges that must differ from all others.
+#: Candidates drawn at once for edges that must differ from all others, at most.
 _BATCH = 1 << 18
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -43,16 +43,16 @@ def coauthors(vertices: int, seed: int = 0) -> Graph:
     child = np.arange(1, max(n, 1))
     parent = (child * (u * np.sqrt(u))).astype(np.int64)
     keys = _pair_keys(n, child, parent)
-    k = 0
+    k, batch = 0, min(_BATCH, 1024 + 2 * edges)
     while len(keys) < edges:
-        draws = split_mix(n + 2 * k + np.arange(2 * _BATCH), seed).reshape(-1, 2)
+        draws = split_mix(n + 2 * k + np.arange(2 * batch), seed).reshape(-1, 2)
         a = (n * draws[:, 0]).astype(np.int64)
         w = draws[:, 1]
         near = (a + 1 + (200 * (w * w)).astype(np.int64)) % n
         far = (n * (w * np.sqrt(w))).astype(np.int64)
-        b = np.where((np.arange(k, k + _BATCH) & 1) == 0, near, far)
+        b = np.where((np.arange(k, k + batch) & 1) == 0, near, far)
         keys = _first_of_each(np.concatenate([keys, _pair_keys(n, a, b)[a != b]]))[:edges]
-        k += _BATCH
+        k += batch
     return _sorted_graph(n, keys)
 
 

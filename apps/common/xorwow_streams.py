@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -39,24 +40,25 @@ def sequence_states(seed: int, count: int) -> np.ndarray[Any, Any]:
     states = np.repeat(seeded_states(np.array([seed])), count)
     register = np.empty((count, 5), np.uint32)
     register[:1] = np.array([[states[f"v{word}"][0] for word in range(5)]], np.uint32)
-    jump = _one_draw()
-    for _ in range(67):
-        jump = _moved(jump, jump)
     # The known sequences, moved on by as many, are the next ones.
-    known = 1
+    known, power = 1, 67
     while known < count:
         more = min(known, count - known)
-        register[known : known + more] = _moved(jump, register[:more])
-        jump = _moved(jump, jump)
-        known += more
+        register[known : known + more] = _moved(_jump(power), register[:more])
+        known, power = known + more, power + 1
     # The Weyl counter comes round within a sequence.
     for word in range(5):
         states[f"v{word}"] = register[:, word]
     return states
 
 
-def _one_draw() -> Words:
-    """What a draw makes of each of the 160 bits of the shift register alone, shape (160, 5)."""
+@cache
+def _jump(power: int) -> Words:
+    """What 2^power draws make of each of the 160 bits of the shift register alone, shape
+    (160, 5)."""
+    if power:
+        half = _jump(power - 1)
+        return _moved(half, half)
     bits = np.arange(160)
     v = np.zeros((160, 5), np.uint32)
     v[bits, bits // 32] = np.uint32(1) << (bits % 32).astype(np.uint32)

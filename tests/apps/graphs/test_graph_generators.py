@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csgraph
 
+from apps.common import graph_generators
 from apps.common.graph import Graph
 from apps.common.graph_generators import coauthors, grid, r_mat, split_mix
 
@@ -43,6 +44,12 @@ def test_small_sizes(size: int) -> None:
 def test_seeds_differ() -> None:
     assert not np.array_equal(coauthors(100, 1).target, coauthors(100, 2).target)
     assert np.array_equal(coauthors(100, 1).target, coauthors(100, 1).target)
+
+
+def test_how_many_edges_are_drawn_at_once_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = coauthors(500)
+    monkeypatch.setattr(graph_generators, "_BATCH", 64)
+    assert np.array_equal(coauthors(500).target, graph.target)
 
 
 def test_split_mix() -> None:
