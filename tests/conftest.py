@@ -26,7 +26,7 @@ from sharedoa.runtime import pipeline as stages
 from sharedoa.runtime.pipeline import Compilation
 from sharedoa.runtime.specialisation import policy
 
-from . import card_memory
+from . import card_memory, one_report
 from .kept_code import kept_folder, session_folder
 from .modes import few_places
 from .one_first import has_collected, wait_for_the_first
@@ -79,6 +79,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for number in range(1, *(marker.args or (1,))):
         if f"cuda:{number}" not in _WORKING:
             pytest.skip(f"there is no GPU cuda:{number}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    return one_report.run(item, nextitem)
 
 
 @pytest.hookimpl(tryfirst=True)
