@@ -228,6 +228,9 @@ def _value_member(
         return InlineArray(field) if isinstance(type, InlineType) else field
     if node.attr in struct.methods:
         return BoundMethod(base, node.attr)
+    constant = vars(struct.python_class).get(node.attr)
+    if isinstance(constant, (bool, int, float, np.generic, tuple, np.ndarray)):
+        return _kept_attribute(context, Static(struct.python_class, struct.name), node)
     if node.attr in vars(struct.python_class):
         name = f"{struct.name}.{node.attr}"
         context.reject(

@@ -118,7 +118,7 @@ def _construct(context: Context, target: type, name: str, node: ast.Call) -> tre
             symbol = context.program.require_function(make)
             return _direct(context, symbol, make.signature, [], node, struct.name)
         fields = tuple(struct.fields)
-        signature = Signature(fields, tuple(struct.fields.values()), struct)
+        signature = Signature(fields, tuple(struct.fields.values()), struct, struct.defaults)
         arguments, wrap = bind(context, signature, node, struct.name)
         return wrap(tree.MakeValue(struct, context.locate(node), arguments))
     if isinstance(getattr(target, "__sharedoa__", None), ClassType):

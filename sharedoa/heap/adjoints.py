@@ -442,3 +442,12 @@ class AdjointFields:
     def __dir__(self) -> list[str]:
         fields = self._objects._cls.fields.items()
         return [name for name, type in fields if float_paths(FieldPath(name), type)]
+
+
+class AdjointsOfOne(AdjointFields):
+    """``node.grad``: the adjoint of each field of floats."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        return super().__getattr__(name)[0]

@@ -67,7 +67,13 @@ def _construct(cls: ClassType, arguments: tuple[Any, ...], fields: dict[str, Any
     return current_heap().construct(cls, arguments, fields)
 
 
-object_model.construct = _construct
+def _grad_of(one: Object) -> Any:
+    from .adjoints import AdjointsOfOne
+
+    return AdjointsOfOne(one._heap.array(type(one), [one]))
+
+
+object_model.construct, object_model.grad_of = _construct, _grad_of
 
 
 @overload

@@ -25,7 +25,7 @@ def take_defaults(
     a field that it inherits."""
     found = {}
     for attribute, value in list(namespace.items()):
-        is_own = attribute in annotations and not _is_constant(annotations[attribute])
+        is_own = attribute in annotations and not is_constant(annotations[attribute])
         is_inherited = isinstance(inspect.getattr_static(base, attribute, None), FieldAccess)
         if (is_own or (is_inherited and attribute not in annotations)) and _is_default(value):
             found[attribute] = namespace.pop(attribute)
@@ -40,7 +40,7 @@ def _is_default(value: Any) -> bool:
 def field_annotations(name: str, base: type, namespace: dict[str, Any]) -> dict[str, Any]:
     """The annotations that declare fields. Raises ClassError for a value without annotation."""
     given = lazy_annotations.of_class_body(namespace)
-    annotations = {field: found for field, found in given.items() if not _is_constant(found)}
+    annotations = {field: found for field, found in given.items() if not is_constant(found)}
     host_only = (staticmethod, classmethod, property, type)
     for attribute, value in namespace.items():
         if attribute.startswith("__") or inspect.isfunction(value) or isinstance(value, host_only):
@@ -63,7 +63,7 @@ def field_annotations(name: str, base: type, namespace: dict[str, Any]) -> dict[
     return annotations
 
 
-def _is_constant(annotation: Any) -> bool:
+def is_constant(annotation: Any) -> bool:
     """Whether it is ClassVar, whatever that is qualified by, perhaps as text."""
     return str(annotation).strip("'\"").partition("[")[0].rpartition(".")[2] == "ClassVar"
 
@@ -71,7 +71,7 @@ def _is_constant(annotation: Any) -> bool:
 def _is_constant_of(base: type, attribute: str) -> bool:
     """Whether ``base``, or a class above it, declares ``attribute`` as a constant."""
     above = (lazy_annotations.of(cls) for cls in base.__mro__ if cls is not object)
-    return any(_is_constant(annotations.get(attribute)) for annotations in above)
+    return any(is_constant(annotations.get(attribute)) for annotations in above)
 
 
 def _not_annotated(name: str, attribute: str, value: Any) -> ClassError:

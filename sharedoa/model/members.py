@@ -164,6 +164,10 @@ def has_mixins(cls: type) -> bool:
     return any(not hasattr(each, "__sharedoa__") for each in cls.__mro__[:-1])
 
 
+#: What all shared objects have, unless a class or mixin declares it.
+GIVES_WAY = ("grad",)
+
+
 def mixed_in(cls: type, shared: type) -> dict[str, Any]:
     """Members that a class takes from mixins, as CPython looks them up."""
     found: dict[str, Any] = {}
@@ -171,7 +175,8 @@ def mixed_in(cls: type, shared: type) -> dict[str, Any]:
     behind = [each for each in cls.__mro__ if each not in shared.__mro__ and each not in own]
     for mixin in (*own, *behind[1:]):
         for name, value in vars(mixin).items():
-            is_hidden = name in vars(cls) or (mixin not in own and hasattr(shared, name))
+            is_of_shared = name not in GIVES_WAY and hasattr(shared, name)
+            is_hidden = name in vars(cls) or (mixin not in own and is_of_shared)
             if not is_hidden and member_of(name, value) is not None:
                 found.setdefault(name, value)
     return found

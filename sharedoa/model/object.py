@@ -38,6 +38,8 @@ from .world import World
 
 #: ``C(*arguments, **fields)``: ``heap.interface`` installs it, as heaps rest on this.
 construct: Callable[[ClassType, tuple[Any, ...], dict[str, Any]], Any] | None = None
+#: ``node.grad``, likewise.
+grad_of: Callable[[Object], Any] | None = None
 
 
 class ObjectMeta(ABCMeta):
@@ -183,6 +185,13 @@ class Object(metaclass=ObjectMeta):
         # Not by dataclass_transform: fields that are not named are zero, which it has no word for,
         # and it would put one of its own in place of an inherited __init__.
         def __init__(self, *arguments: Any, **fields: Any) -> None: ...
+
+    else:  # for a checker classes could have no field of that name
+
+        @property
+        def grad(self) -> Any:
+            """The adjoints of each field of floats: ``node.grad.pos`` (``oa.tape``)."""
+            return grad_of(self)
 
     def __eq__(self, other: object) -> bool:
         return (

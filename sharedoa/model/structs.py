@@ -15,6 +15,7 @@ from typing import Any, TypeVar, dataclass_transform
 from ..errors import ArgumentError, ClassError
 from . import lazy_annotations
 from .annotations import OWN_CLASS, Scope, declare, local_names, refuse_grid, resolve
+from .class_body import is_constant
 from .classes import Signature
 from .functions import converting, refuse_lambda, stand_in, user_function
 from .members import is_of_the_host
@@ -73,12 +74,14 @@ def define(
     fields = {
         name: _field_type(annotation, scope, f"value struct {python_class.__name__}, field {name}")
         for name, annotation in lazy_annotations.of(python_class).items()
+        if not is_constant(annotation)
     }
     if not fields:
         raise ClassError(
             f"value struct {python_class.__name__} has no fields", "annotate at least one"
         )
     _check_members(python_class, fields)
+    defaults = _defaults(python_class, fields)
     methods: dict[str, Callable[..., Any]] = {
         name: user_function(function)
         for name, function in python_class.__dict__.items()
@@ -93,8 +96,9 @@ def define(
         if base is not None:
             forms[base] = (*forms.get(base, ()), name)
     struct = ValueType(
-        python_class.__name__, python_class, fields, methods, dtype, forms, constructors or {}
-    )
+        python_class.__name__, python_class, fields, methods, dtype, forms, constructors or {},
+        defaults,
+    )  # fmt: skip
     _install(python_class, struct, scope)
     World.advance()
     return struct
@@ -154,6 +158,12 @@ _OWN = ("__new__", "__init__", "__post_init__", "__setattr__", "__delattr__")
 def _check_members(python_class: type, fields: dict[str, Type]) -> None:
     """Raise ClassError for members that would have no effect."""
     where = f"value struct {python_class.__name__}"
+    if hasattr(python_class, "__dataclass_params__"):
+        raise ClassError(
+            f"{where} is decorated as a dataclass, too",
+            "leave @dataclass out: values are made, compared and shown as those of a frozen "
+            "dataclass are",
+        )
     for name, member in vars(python_class).items():
         if name in _OWN:
             raise ClassError(
@@ -161,14 +171,35 @@ def _check_members(python_class: type, fields: dict[str, Type]) -> None:
                 "values take their fields, in order or by name, and do not change: write an "
                 "@oa.func function that makes one from something else",
             )
-        # __slots__ puts a descriptor where a default would be.
-        if name in fields and not isinstance(member, types.MemberDescriptorType):
-            raise ClassError(
-                f"{where}: field {name} has a default",
-                "values are made whole: pass every field, or write a function that fills some in",
-            )
         if inspect.isfunction(member):
             refuse_lambda(member, f"method {python_class.__name__}.{name}")
+
+
+def _defaults(python_class: type, fields: dict[str, Type]) -> dict[str, Any]:
+    """What fields are that a program does not give, converted to their types."""
+    found: dict[str, Any] = {}
+    for name, type in fields.items():
+        default = vars(python_class).get(name, _NO_DEFAULT)
+        # __slots__ puts a descriptor where a default would be.
+        if default is _NO_DEFAULT or isinstance(default, types.MemberDescriptorType):
+            if found:
+                raise ClassError(
+                    f"value struct {python_class.__name__}: field {name} has no default, and comes "
+                    f"after {next(iter(found))}, which has one",
+                    f"give {name} a default, or put it before",
+                )
+            continue
+        where = f"value struct {python_class.__name__}, the default of {name}"
+        if isinstance(type, ReferenceType) and default is not None:
+            raise ClassError(f"{where} is an object", "let references begin with None")
+        try:
+            found[name] = convert(type, default, where)
+        except ArgumentError as error:
+            raise ClassError(error.message, error.help) from None
+    return found
+
+
+_NO_DEFAULT = object()
 
 
 def _field_type(annotation: Any, scope: Scope, where: str) -> Type:
@@ -201,11 +232,12 @@ def _install(python_class: type, struct: ValueType, scope: Scope) -> None:
                 f"{struct.name} has the fields {', '.join(names)}",
                 "pass each at most once, in this order or by name",
             )
-        given = {**dict(zip(names, arguments, strict=False)), **named}
+        given = {**struct.defaults, **dict(zip(names, arguments, strict=False)), **named}
         missing = [name for name in names if name not in given]
         if missing:
             raise ArgumentError(
-                f"{struct.name} lacks {', '.join(missing)}", "values are made whole"
+                f"{struct.name} lacks {', '.join(missing)}",
+                "values are made whole: pass every field that has no default",
             )
         for name, type in struct.fields.items():
             object.__setattr__(self, name, convert(type, given[name], f"{struct.name}.{name}"))

@@ -137,7 +137,6 @@ def test_methods_and_operators_convert_as_compiled_ones_do() -> None:
         ("class V:\n    x: oa.inline[f32, 16, 17]", "272 elements is too long for a value"),
         ("class V:\n    x: int", "int says nothing about the width"),
         ("class V:\n    x: Missing", "refers to a name that does not exist"),
-        ("class V:\n    x: f32\n    y: f32 = 2.0", "value struct V: field y has a default"),
         (
             "class V:\n    x: f32\n    def __init__(self, x):\n        self.x = x + 1",
             "value struct V defines __init__",

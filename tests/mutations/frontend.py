@@ -8,6 +8,7 @@ _CONTEXT = "sharedoa/frontend/context.py"
 _DEPENDENCIES = "sharedoa/frontend/dependencies.py"
 _KEPT = "sharedoa/frontend/kept_translations.py"
 _SETTERS = "tests/runtime/test_setters.py::"
+_VALUE_DEFAULTS = "tests/model/test_value_defaults.py::"
 _KEPT_TEST = "tests/frontend/test_kept_translations.py"
 
 MUTATIONS = (
@@ -300,6 +301,25 @@ MUTATIONS = (
         "if len(arguments) > len(signature.names):",
         "calls of many objects take what CPython refuses",
         ("tests/runtime/test_named_arguments.py::test_refused_for_many",),
+    ),
+    Mutation(
+        "kernels know no defaults of values", "sharedoa/frontend/calls.py",
+        "struct, struct.defaults)", "struct)",
+        "Spring(1) is refused in kernels",
+        (_VALUE_DEFAULTS + "test_the_same_everywhere",),
+    ),
+    Mutation(
+        "constants of values stay as they were", "sharedoa/frontend/attributes.py",
+        "return _kept_attribute(context, Static(struct.python_class, struct.name), node)",
+        'return Static(constant, f"{struct.name}.{node.attr}")',
+        "kernels go on with a constant that was changed",
+        (_VALUE_DEFAULTS + "test_constants_are_seen_as_they_are_now",),
+    ),
+    Mutation(
+        "mixins have no grad of their own", "sharedoa/model/members.py",
+        "name not in GIVES_WAY and hasattr(shared, name)", "hasattr(shared, name)",
+        "a property of a mixin by that name is hidden by the adjoints",
+        ("tests/gradients/test_one_object.py::test_names_of_the_program_come_first",),
     ),
     Mutation(
         "abstract methods with a body are like others", "sharedoa/model/object.py",
