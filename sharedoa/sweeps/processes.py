@@ -17,6 +17,7 @@ from typing import Any
 from dispatch.dataclass import dataclass, field
 
 from ..errors import ArgumentError, BackendError
+from ..own_threads import OwnThread
 from ..runtime import knobs
 from .main_script import Model
 from .worker import ForkedWorker, StartedWorker, Worker, WorkerLost
@@ -47,11 +48,24 @@ class Processes(Executor):
         future: Future[Any] = Future()
         self._waiting.put(_Work(future, pickle.dumps((fn, args, kwargs))))
         if len(self._threads) < len(self._places):
-            place = self._places[len(self._threads)]
-            # A daemon, so that a program ends which never calls `shutdown`.
-            self._threads.append(threading.Thread(target=self._serve, args=(place,), daemon=True))
-            self._threads[-1].start()
+            self._begin(self._places[len(self._threads)])
         return future
+
+    def _begin(self, place: Place) -> None:
+        """Let one more thread work, where the system gives it."""
+        # A daemon, so that a program ends which never calls `shutdown`.
+        thread = OwnThread(target=self._serve, args=(place,), daemon=True)
+        self._threads.append(thread)
+        try:
+            thread.start()
+        except RuntimeError as problem:
+            self._threads.remove(thread)
+            if not self._threads:
+                raise BackendError(
+                    f"a sweep has no thread that waits for a worker: {problem}",
+                    "end other programs, or run here: oa.sweep(..., executor=...)",
+                ) from problem
+            self._places = self._places[: len(self._threads)]
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Let the workers end when nothing waits any more; with ``cancel_futures`` at once."""
@@ -70,6 +84,8 @@ class Processes(Executor):
                 thread.join()
 
     def _serve(self, place: Place) -> None:
+        if threading.current_thread() not in self._threads:  # it was given up
+            return
         while (work := self._waiting.get()) is not None:
             if work.future.set_running_or_notify_cancel():
                 self._do(work, place)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, Protocol
 
 from ..errors import SharedOAError
+from ..own_threads import OwnThread
 
 _LENGTH = 8
 _PATIENCE_SECONDS = 10.0
@@ -181,7 +182,7 @@ def _serve_forked(
 def _serve(requests: BinaryIO, replies: BinaryIO) -> None:
     arrived: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
     busy = threading.Event()
-    threading.Thread(target=_listen, args=(requests, arrived, busy), daemon=True).start()
+    OwnThread(target=_listen, args=(requests, arrived, busy), daemon=True).start()
     while (message := arrived.get()) is not None:
         answer = _done(message)
         busy.clear()

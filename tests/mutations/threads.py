@@ -348,6 +348,12 @@ MUTATIONS = (
         ),
     ),
     Mutation(
+        "a sweep's thread that was given up works", "sharedoa/sweeps/processes.py",
+        "if threading.current_thread() not in self._threads:", "if False:",
+        "a sweep never ends, as two threads wait for one word to end",
+        ("tests/sweeps/test_processes.py::test_a_thread_that_was_given_up_works_no_more",),
+    ),
+    Mutation(
         "a thread that never began counts", "sharedoa/own_threads.py",
         "if not self._started.is_set():", "if False:",
         "what was submitted is never done", 

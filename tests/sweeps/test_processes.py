@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,10 @@ from typing import Any
 import pytest
 
 import sharedoa as oa
-from sharedoa.sweeps import processes
+from sharedoa.own_threads import OwnThread
+from sharedoa.sweeps import processes, worker
+from sharedoa.sweeps.processes import Place, Processes
+from tests.no_threads import no_thread_begins
 from tests.sweeps.sweep_models import deadly, place
 
 ROOT = Path(__file__).parents[2]
@@ -126,6 +131,7 @@ def test_a_worker_has_one_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 LASTING = """
 import sharedoa as oa
 import sys
+from tests.no_threads import no_thread_begins
 from tests.sweeps.sweep_models import noted
 
 def lasting(folder, a, seed):
@@ -165,3 +171,57 @@ def test_a_stopped_sweep_goes_on_where_it_was(end: signal.Signals, tmp_path: Pat
     kept = set(range(12)) - set(after)
     # What was under way is done again, and nothing else.
     assert len(after) == len(set(after)) and kept < set(before) and len(kept) >= 5 - CORES
+
+
+class Here:
+    """A worker that is no process."""
+
+    def ask(self, message: bytes) -> tuple[bool, Any]:
+        function, given, named = pickle.loads(message)
+        return True, function(*given, **named)
+
+    def kill(self) -> None: ...
+
+    def end(self) -> None: ...
+
+
+def test_without_memory_for_a_thread_those_there_are_do_all() -> None:
+    workers = Processes([Place(0), Place(1)], lambda place: Here())
+    first = workers.submit(str, 1)
+    with no_thread_begins():
+        others = [workers.submit(str, number) for number in range(2, 5)]
+    assert [each.result(60) for each in (first, *others)] == ["1", "2", "3", "4"]
+    workers.shutdown()
+    workers = Processes([Place(0)], lambda place: Here())
+    with no_thread_begins(), pytest.raises(oa.BackendError, match="no thread"):
+        workers.submit(str, 1)
+    assert not workers._threads
+
+
+def test_a_thread_that_was_given_up_works_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    late: list[threading.Thread] = []
+
+    def begins_late(thread: threading.Thread) -> None:
+        late.append(thread)
+        raise RuntimeError
+
+    workers = Processes([Place(0), Place(1)], lambda place: Here())
+    workers.submit(str, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(OwnThread, "start", begins_late)
+        workers.submit(str, 2)
+    threading.Thread.start(late[0])
+    late[0].join(5)
+    assert not late[0].is_alive()
+    workers.shutdown()
+
+
+def test_a_worker_without_memory_for_a_thread_ends() -> None:
+    requests, replies = os.pipe()
+    with (
+        os.fdopen(requests, "rb") as reads,
+        os.fdopen(replies, "wb") as writes,
+        no_thread_begins(),
+        pytest.raises(RuntimeError, match="no memory"),
+    ):
+        worker._serve(reads, writes)
