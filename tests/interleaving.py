@@ -166,3 +166,13 @@ def _tracing(visit: Callable[[Place], bool]) -> Iterator[None]:
 
 def _is_ours(code: CodeType) -> bool:
     return code.co_filename.startswith(_PACKAGE)
+
+
+def in_heap(heap: sharedoa.Heap, work: Callable[[], Any]) -> Callable[[], None]:
+    """``work`` for another thread."""
+
+    def run() -> None:
+        with heap:
+            work()
+
+    return run

@@ -82,7 +82,7 @@ MUTATIONS = (
         "if is_same and way.is_own(geometry.threads, arguments):",
         "if way.is_own(geometry.threads, arguments):",
         "two threads add plainly to one adjoint",
-        (f"{_RULES}::test_who_has_elements_of_arrays",),
+        ("tests/gradients/test_atomics.py::test_who_has_elements_of_arrays",),
     ),
     Mutation(
         "what later launches change is not copied",

@@ -3,6 +3,7 @@
 from .mutation import Mutation
 
 _TESTS = "tests/runtime/test_interleavings.py"
+_GRIDS = "tests/runtime/test_grid_interleavings.py"
 
 _MOVES = "tests/runtime/test_moves_meanwhile.py"
 _STILL = "tests/runtime/test_standing_still.py"
@@ -260,26 +261,26 @@ MUTATIONS = (
             with_listed(objects._heap, lambda: self._build_listed(objects, field))
 ''',
         "objects are counted twice, and stored behind the end of the grid's arrays",
-        (f"{_TESTS}::test_two_threads_that_build_a_grid",),
+        (f"{_GRIDS}::test_two_threads_that_build_a_grid",),
     ),
     Mutation(
         "who is deleted while a grid is built is in it", "sharedoa/runtime/hash_grid.py",
         "            with_listed(objects._heap, lambda: self._build_listed(objects, field))\n",
         "            self._build_listed(objects, field)\n",
         "near finds deleted objects",
-        (f"{_TESTS}::test_who_is_deleted_while_a_grid_is_built",),
+        (f"{_GRIDS}::test_who_is_deleted_while_a_grid_is_built",),
     ),
     Mutation(
         "kernels wait for who builds the grid that they search in", "sharedoa/runtime/hash_grid.py",
         "        if not may_wait:\n", "        if False:\n",
         "a kernel that makes objects and a thread that builds a grid wait for each other",
-        (f"{_TESTS}::test_a_kernel_that_searches_in_a_grid_that_is_built_anew",),
+        (f"{_GRIDS}::test_a_kernel_that_searches_in_a_grid_that_is_built_anew",),
     ),
     Mutation(
         "grids are built before what was asked for earlier runs", "sharedoa/runtime/hash_grid.py",
         "        objects._heap.launch_deferred()\n", "",
         "launches that wait find a grid of which a part is built",
-        (f"{_TESTS}::test_a_grid_that_is_built_while_launches_that_use_it_wait",),
+        (f"{_GRIDS}::test_a_grid_that_is_built_while_launches_that_use_it_wait",),
     ),
     Mutation(
         "a dump beside launches", "sharedoa/heap/heap.py",
