@@ -32,49 +32,64 @@ SlotNumbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class FreeList:
-    """A stack of slot numbers; whole arrays go in and out at once."""
+    """Slot numbers, of which the lowest go out first; whole arrays go in and out at once. Which
+    slot an object gets does not depend on what a region has room for, or on who was deleted first.
+    """
 
     def __init__(self) -> None:
         self._slots = _NO_SLOTS
-        self._count = 0
+        #: Where those in the list begin and end; before them is what was taken out last.
+        self._first = self._end = 0
+        self._is_sorted = True
 
     def __len__(self) -> int:
-        return self._count
+        return self._end - self._first
 
     def reserve(self, count: int) -> None:
         """Make room for so many more. Afterwards ``push`` of these needs no memory."""
-        needed = self._count + count
-        if needed > len(self._slots):
-            grown = np.empty(max(needed, 2 * len(self._slots)), np.int64)
-            grown[: self._count] = self._slots[: self._count]
-            self._slots = grown
+        if self._end + count > len(self._slots):
+            listed = self.all()
+            grown = np.empty(max(len(self) + count, 2 * len(self)), np.int64)
+            grown[: len(self)] = listed
+            self._slots, self._first, self._end = grown, 0, len(self)
 
     def push(self, slots: np.ndarray[Any, Any]) -> None:
         self.reserve(len(slots))
-        needed = self._count + len(slots)
-        self._slots[self._count : needed] = slots
-        self._count = needed
+        end = self._end + len(slots)
+        self._slots[self._end : end] = slots
+        self._end, self._is_sorted = end, False
 
     def push_one(self, slot: int) -> None:
-        self.reserve(1)
-        self._slots[self._count] = slot
-        self._count += 1
+        first = self._first - 1
+        if first >= 0 and self._is_sorted and (not self or slot < self._slots[first + 1]):
+            self._slots[first] = slot
+            self._first = first
+        else:
+            self.reserve(1)
+            self._slots[self._end] = slot
+            self._end, self._is_sorted = self._end + 1, False
 
     def pop(self) -> int:
-        """The one that was pushed last."""
-        self._count -= 1
-        return int(self._slots[self._count])
+        """The lowest one."""
+        self._sort()
+        self._first += 1
+        return int(self._slots[self._first - 1])
 
-    def last(self, count: int) -> np.ndarray[Any, Any]:
-        """The ``count`` that were pushed last."""
-        return self._slots[self._count - count : self._count].copy()
+    def lowest(self, count: int) -> np.ndarray[Any, Any]:
+        self._sort()
+        return self.all()[:count].copy()
 
     def drop(self, count: int) -> None:
-        """Take out the last ones, or with a negative ``count`` put back what was taken out last."""
-        self._count -= count
+        """Take out the lowest, or with a negative ``count`` put back what was taken out last."""
+        self._first += count
 
     def all(self) -> np.ndarray[Any, Any]:
-        return self._slots[: self._count]
+        return self._slots[self._first : self._end]
+
+    def _sort(self) -> None:
+        if not self._is_sorted:
+            self.all().sort(kind="stable")  # of two sorted parts that takes one look
+            self._is_sorted = True
 
 
 class Region:
@@ -239,7 +254,7 @@ class Region:
         taken: list[tuple[Slots, bool]] = []
         reused = min(count, len(self.free_list))
         if reused:
-            taken.append((as_slots(self.free_list.last(reused)), True))
+            taken.append((as_slots(self.free_list.lowest(reused)), True))
         fresh = count - reused
         if fresh:
             taken.append((slice(self.unused_from, self.unused_from + fresh, 1), False))

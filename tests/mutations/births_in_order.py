@@ -9,6 +9,12 @@ _ORDER, _IN_ORDER = "sharedoa/heap/birth_order.py", ("tests/runtime/test_birth_o
 
 MUTATIONS = (
     Mutation(
+        "the host takes the places that were freed first", "sharedoa/heap/regions.py",
+        "        if not self._is_sorted:\n", "        if False:\n",
+        "where objects stand depends on the room of regions, and so on when runs of a GPU ended",
+        ("tests/runtime/test_birth_order.py::test_the_host_takes_the_lowest_places_first",),
+    ),
+    Mutation(
         "what a launch marks is not fetched", _SHOWN,
         "            self._registry.set_states(self._addresses[changed], self._bytes[changed])\n",
         "            pass\n",

@@ -22,6 +22,7 @@ from ..codegen.interpreted import InterpretedGpu
 from ..heap.invariants import check_invariants
 from ..heap.nodes import Bud, Named, Node, Pair, Thing
 from ..source_files import environment
+from .evolution import Animal, Plant, evolving
 
 WIDTH, HEIGHT = 5, 7
 
@@ -352,3 +353,39 @@ def test_no_room_to_put_them_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
         oa.delete(oa.all(Bud))
         garden.grow()
         garden.check()
+
+
+def orders(device: str, mode: str) -> list[Any]:
+    """Of plants and animals, while captured runs and the host make and end some."""
+    found: list[Any] = []
+    for heap, _, step in evolving(device, mode, "auto"):
+        for turn in range(8):
+            step.run(3)
+            heap.new(Plant, 3, number=turn)
+            plants = [*heap.all(Plant)]
+            oa.delete(plants[5])
+            oa.delete(plants[2])
+            heap.new(Animal, 2, number=-turn)
+            found += [heap.all(cls).number.numpy().tolist() for cls in (Plant, Animal)]
+    return found
+
+
+@pytest.mark.parametrize("mode", ["auto", "coal"])
+@pytest.mark.parametrize("device", ["python", "late", "eager"])
+def test_what_the_host_makes_lies_the_same_everywhere(device: str, mode: str) -> None:
+    """How much room a device has for runs to come depends on how soon those before them end."""
+    assert orders(device, mode) == orders("cpu", mode)
+
+
+def test_the_host_takes_the_lowest_places_first() -> None:
+    with oa.Heap(backend="cpu", initial_region=32) as heap:
+        plants = [*heap.new(Plant, 20, number=np.arange(20))]
+        for gone in (7, 2, 11):
+            oa.delete(plants[gone])
+        heap.new(Plant, number=100)
+        oa.delete(plants[1])
+        oa.delete(oa.array(Plant, [plants[15], plants[4]]))
+        heap.new(Plant, number=101)
+        heap.new(Plant, 3, number=np.arange(102, 105))
+        found = {int(each.number): place for place, each in enumerate(heap.all(Plant))}
+    assert [found[number] for number in range(100, 105)] == [2, 1, 4, 7, 11]
