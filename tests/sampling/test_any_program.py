@@ -106,9 +106,13 @@ def test_programs_of_the_differential_tests(
 
         def __getitem__(self, size: int | tuple[int, int]) -> Any:
             count = size if isinstance(size, int) else size[0]
-            return lambda *given: looked_at(
-                monkeypatch, kernel.program.translation().ir, heap, count, given
-            )
+
+            def launch(*given: Any, **named: Any) -> None:
+                names = kernel.program.source.signature.names[len(given) :]
+                every = (*given, *(named[name] for name in names))
+                looked_at(monkeypatch, kernel.program.translation().ir, heap, count, every)
+
+            return launch
 
     module.run = Sampled()  # type: ignore[attr-defined]
     with oa.Heap("auto", "cpu", "tile", "64MiB", 32) as heap:
