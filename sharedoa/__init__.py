@@ -233,13 +233,18 @@ _LATER = {
         "vec4", "vec4d", "vec4i",
     ),
 }  # fmt: skip
+#: Makers of arrays that programs look for here.
+_OF_NUMPY = ("arange", "empty", "full", "linspace", "ones", "zeros_like")
 _MODULES = {name: module for module, names in _LATER.items() for name in names}
 _EVERYDAY = tuple(name for name in __all__ if name not in _MODULES and name not in globals())
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        missing = f"module {__name__!r} has no attribute {name!r}"
+        if name in _OF_NUMPY:
+            missing += f"; let NumPy make it: oa.array(f32, np.{name}(...))"
+        raise AttributeError(missing)
     # First, whatever is asked for: of two threads of which each waits for what the other one
     # imports Python gives one a module of which half is there.
     from . import everyday

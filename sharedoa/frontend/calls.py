@@ -69,8 +69,8 @@ def _static_call(context: Context, callee: Static, node: ast.Call) -> tree.Expre
 
 
 def _instead_of(target: Callable[..., object]) -> str:
-    if inspect.isbuiltin(target) and target in _INSTEAD_OF:
-        return _INSTEAD_OF[target]
+    if id(target) in _INSTEAD_OF:
+        return _INSTEAD_OF[id(target)]
     owner = getattr(target, "__self__", None)
     is_method = owner is not None and not inspect.ismodule(owner)
     module = type(owner).__module__ if is_method else str(getattr(target, "__module__", ""))
@@ -85,17 +85,24 @@ def _instead_of(target: Callable[..., object]) -> str:
 
 
 _ASK_ISINSTANCE = "ask isinstance(x, C), or call a method that subclasses override"
-#: What to write for builtin functions that kernels do not know.
-_INSTEAD_OF: dict[Callable[..., object], str] = {
-    builtins.pow: "write x ** y",
-    builtins.id: "compare references with is; give objects a field that numbers them",
-    builtins.getattr: "write x.name",
-    builtins.hasattr: _ASK_ISINSTANCE,
+_OF_TYPE = f"{_ASK_ISINSTANCE}; constants of its class are read of an object: self.LIMIT"
+_LIST = "a few items of a thread's own are a list: [f32(0)] * 16; more are an argument"
+#: What to write for functions of Python and NumPy that kernels do not know.
+_INSTEAD_OF: dict[int, str] = {
+    id(builtins.id): "compare references with is; give objects a field that numbers them",
+    id(builtins.getattr): "write x.name",
+    id(builtins.hasattr): _ASK_ISINSTANCE,
+    id(builtins.sorted): "sort arrays on the host, a.sort(), and a list by loops over it",
+    **{id(getattr(np, name)): _LIST for name in ("zeros", "ones", "empty", "full", "array")},
 }
+_GENERATOR = "write what it gives as a generator: sum(abs(x) for x in a if x > 0)"
 #: For classes that kernels cannot make.
 _INSTEAD_OF_CLASS: dict[type, str] = {
-    type: _ASK_ISINSTANCE,
+    type: _OF_TYPE,
     str: "numbers become text in print(f'{x}') and in the message of an assert alone",
+    map: _GENERATOR,
+    filter: _GENERATOR,
+    **dict.fromkeys((set, frozenset, dict), "look in a tuple, x in (1, 2, 3), or in an array"),
 }
 
 

@@ -175,9 +175,9 @@ def _tuple_item(
 ) -> tree.Expression:
     index = expression(context, node.slice)
     if not isinstance(index, tree.Constant) or index.type != weak_int:
-        context.reject(
-            node, "a tuple is indexed by a variable", "index it by a literal, or use an array"
-        )
+        from .lists import any_item
+
+        return any_item(context, base, type, index, node)
     place = int(index.value)
     if not -len(type.items) <= place < len(type.items):
         context.reject(node, f"the tuple has {len(type.items)} items", "use a smaller index")

@@ -347,6 +347,13 @@ def _divmod(context: Context, node: ast.Call) -> tree.Expression:
     return held.then(tree.MakeTuple(TupleType(types), context.locate(node), items))
 
 
+def _pow(context: Context, node: ast.Call) -> tree.Expression:
+    if len(node.args) == 3:
+        context.reject(node, "pow takes two arguments in kernels", "write x ** y % n")
+    left, right = arguments(context, node, 2)
+    return binary(context, "pow", left, right, node)
+
+
 def handler_of(target: Any) -> Handler | None:
     """What translates a call of a function that the compiler knows."""
     name = getattr(target, "__sharedoa_intrinsic__", None)
@@ -370,6 +377,7 @@ HANDLERS: dict[int, Handler] = {
     id(builtins.isinstance): _isinstance,
     id(builtins.list): list_from,
     id(builtins.divmod): _divmod,
+    id(builtins.pow): _pow,
     id(builtins.sum): total,
     id(builtins.any): lambda context, node: quantified(context, node, True),
     id(builtins.all): lambda context, node: quantified(context, node, False),

@@ -6,12 +6,15 @@ from __future__ import annotations
 import ast
 from typing import NoReturn
 
-from ..model.scalars import weak_int
-from ..model.types import ListType, ReferenceType, ScalarType, Type, ValueType
+from ..model.scalars import weak_float, weak_int
+from ..model.types import ListType, ReferenceType, ScalarType, TupleType, Type, ValueType
 from . import tree
+from .constant_tables import item_of, value_of
 from .context import Context, join_types
-from .conversions import as_variable, coerce, constant
+from .conversions import as_index, as_variable, coerce, constant, is_nonnegative
 from .expressions import expression
+from .held_values import HeldValues
+from .operands import ConstantRow
 from .operators import unify
 from .subscripts import index_of
 
@@ -122,6 +125,37 @@ def list_item(context: Context, base: tree.Expression, node: ast.Subscript) -> t
     index, wraps = index_of(context, node.slice)
     place = tree.ElementPlace(base.type.element, context.locate(node), base, index, wraps)
     return tree.Load(place.type, place.location, place)
+
+
+def any_item(
+    context: Context,
+    base: tree.Expression,
+    type: TupleType,
+    index: tree.Expression,
+    node: ast.Subscript,
+) -> tree.Expression:
+    """``base[index]`` of a tuple and an index that is not known: a table, if the items are numbers
+    that are known, else a list."""
+    location, place = context.locate(node), as_index(context, index, node.slice, "the index")
+    if isinstance(base, tree.MakeTuple):
+        known = [item.value for item in base.items if isinstance(item, tree.Constant)]
+        if len(known) == len(type.items) and set(type.items) <= {weak_int, weak_float}:
+            row = ConstantRow(tuple(known), "the tuple", [])
+            return value_of(context, item_of(context, row, place, node), node)
+    held = HeldValues()
+    if isinstance(base, tree.MakeTuple):
+        items = base.items
+    else:
+        whole = held.hold(as_variable(context, base, node))
+        items = [
+            tree.TupleItem(each, location, whole, number) for number, each in enumerate(type.items)
+        ]
+    items = [as_variable(context, item, node) for item in items]
+    joined, items = unify(context, items, node, "an item of the tuple")
+    made = tree.MakeList(ListType(_element(context, joined, node)), location, items, 1)
+    wraps = not is_nonnegative(context, place)
+    found = tree.ElementPlace(joined, location, made, place, wraps)
+    return held.then(tree.Load(joined, location, found))
 
 
 def refuse_attribute(context: Context, base: tree.Expression, node: ast.Attribute) -> NoReturn:

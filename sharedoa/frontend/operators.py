@@ -371,10 +371,11 @@ def unify(
     for value in values[1:]:
         found = join_types(joined, value.type)
         if found is None:
+            cure = "convert so that both have one type"
+            if boolean in (joined, value.type):
+                cure = "ask for a truth of the number: bool(x), or x != 0"
             context.reject(
-                node,
-                f"{what} is {joined!r} in one case and {value.type!r} in another",
-                "convert so that both have one type",
+                node, f"{what} is {joined!r} in one case and {value.type!r} in another", cure
             )
         joined = found
     if any(may_wrap(value, joined, is_nonnegative(context, value)) for value in values):

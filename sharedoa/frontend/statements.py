@@ -121,6 +121,11 @@ def assign_to(
 def _unpack(
     context: Context, targets: list[ast.expr], value: tree.Expression, node: ast.AST
 ) -> list[tree.Statement]:
+    for target in targets:
+        if isinstance(target, ast.Starred):
+            context.reject(
+                target, "a starred target is outside the subset", "name each item: a, b, c = ..."
+            )
     if isinstance(value.type, ValueType) and value.type.shape:
         return _unpack_vector(context, targets, value, node)
     if not isinstance(value.type, TupleType) or len(value.type.items) != len(targets):

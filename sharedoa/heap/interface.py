@@ -128,9 +128,11 @@ def zeros(n: Shape, element: type[np.integer[Any]]) -> Array[int]: ...
 def zeros(n: Shape, element: type[T]) -> Array[T]: ...
 @overload
 def zeros(n: Shape, element: np.dtype[Any]) -> Array: ...
-def zeros(n: Any, element: Any) -> Array:
+def zeros(n: Any, element: Any = _NOT_GIVEN) -> Array:
     """An array of ``n`` zeros or null references; of rows and columns if ``n`` is a pair. Raises
     ArgumentError for a length or a type that there is not, HeapError if they do not fit."""
+    if element is _NOT_GIVEN:
+        raise ArgumentError("oa.zeros lacks the type of elements", f"write oa.zeros({n!r}, f32)")
     return current_heap().zeros(n, element)
 
 

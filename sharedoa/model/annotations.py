@@ -310,10 +310,28 @@ def _resolve_class(annotation: type, where: str) -> Type:
             "declare a common base class: class Base(oa.Object)",
         )
     raise ClassError(
-        f"{where}: {annotation.__name__} is not a type that kernels know",
-        f"use one of {', '.join(SCALARS)}, a subclass of oa.Object, an @oa.value class, "
-        "oa.Array[T] or oa.inline[T, N]",
+        f"{where}: {annotation.__name__} is not a type that kernels know", _instead_of(annotation)
     )
+
+
+def _instead_of(annotation: type) -> str:
+    name = annotation.__name__
+    if issubclass(annotation, (str, bytes)):
+        return "kernels have no text: number what has a name, and keep names on the host"
+    if issubclass(annotation, enum.Enum):
+        return f"use i32, and make it an enum.IntEnum, whose members are numbers: {name}.NAME"
+    if annotation.__module__ in ("builtins", "typing", "collections", "numpy"):
+        return _TYPES
+    return (
+        f"make it a shared class, class {name}(oa.Object), or a value that is copied, @oa.value; "
+        "what is only for the host stays outside of shared classes"
+    )
+
+
+_TYPES = (
+    f"use one of {', '.join(SCALARS)}, a subclass of oa.Object, an @oa.value class, "
+    "oa.Array[T] or oa.inline[T, N]"
+)
 
 
 def _resolve_generic(annotation: Any, scope: Scope, where: str) -> Type:
@@ -334,8 +352,4 @@ def _resolve_generic(annotation: Any, scope: Scope, where: str) -> Type:
         return ListType(_element(arguments[0], scope, where))
     if origin is tuple and Ellipsis not in arguments:
         return TupleType(tuple(resolve(argument, scope, where) for argument in arguments))
-    raise ClassError(
-        f"{where}: {annotation!r} is not a type that kernels know",
-        f"use one of {', '.join(SCALARS)}, a subclass of oa.Object, an @oa.value class, "
-        "oa.Array[T] or oa.inline[T, N]",
-    )
+    raise ClassError(f"{where}: {annotation!r} is not a type that kernels know", _TYPES)

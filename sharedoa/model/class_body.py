@@ -14,6 +14,7 @@ from . import lazy_annotations
 from .classes import ClassType
 from .field_access import FieldAccess
 from .functions import refuse_lambda
+from .lazy_annotations import is_constant
 from .members import check_kind, member_of
 from .scalars import ScalarType
 
@@ -40,7 +41,7 @@ def _is_default(value: Any) -> bool:
 def field_annotations(name: str, base: type, namespace: dict[str, Any]) -> dict[str, Any]:
     """The annotations that declare fields. Raises ClassError for a value without annotation."""
     given = lazy_annotations.of_class_body(namespace)
-    annotations = {field: found for field, found in given.items() if not is_constant(found)}
+    annotations = declared_fields(f"class {name}", given, namespace)
     host_only = (staticmethod, classmethod, property, type)
     for attribute, value in namespace.items():
         if attribute.startswith("__") or inspect.isfunction(value) or isinstance(value, host_only):
@@ -63,9 +64,18 @@ def field_annotations(name: str, base: type, namespace: dict[str, Any]) -> dict[
     return annotations
 
 
-def is_constant(annotation: Any) -> bool:
-    """Whether it is ClassVar, whatever that is qualified by, perhaps as text."""
-    return str(annotation).strip("'\"").partition("[")[0].rpartition(".")[2] == "ClassVar"
+def declared_fields(
+    where: str, given: Mapping[str, Any], body: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The annotations but for those of constants. Raises ClassError for one without a value."""
+    for name, annotation in given.items():
+        if is_constant(annotation, "Final") and name not in body:
+            raise ClassError(
+                f"{where}: {name} is Final and has no value",
+                f"give it one, which makes it a constant of the class, or make it a field: {name}: "
+                "f32",
+            )
+    return {name: found for name, found in given.items() if not is_constant(found)}
 
 
 def _is_constant_of(base: type, attribute: str) -> bool:

@@ -49,3 +49,10 @@ def signature(function: Callable[..., Any]) -> inspect.Signature:
 def _are_given(thing: Any) -> bool:
     """Whether nothing is left to evaluate: they were assigned, or are text."""
     return getattr(thing, "__annotate__", thing) is None
+
+
+def is_constant(annotation: Any, *words: str) -> bool:
+    """Whether it is ClassVar or Final (or one of ``words``), whatever that is qualified by, perhaps
+    as text."""
+    word = str(annotation).strip("'\"").partition("[")[0].rpartition(".")[2]
+    return word in (words or ("ClassVar", "Final"))

@@ -143,7 +143,7 @@ def split_bases(name: str, bases: tuple[type, ...], is_shared: Callable[[type], 
 def _check_mixin(name: str, mixin: type) -> None:
     for cls in mixin.__mro__[:-1]:
         given = lazy_annotations.of(cls)
-        fields = [each for each, type in given.items() if "ClassVar" not in str(type)]
+        fields = [each for each, type in given.items() if not lazy_annotations.is_constant(type)]
         if fields or "__init__" in vars(cls):
             raise ClassError(
                 f"class {name}: its base {mixin.__name__} has {'fields' if fields else '__init__'}",

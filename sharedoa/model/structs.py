@@ -15,7 +15,7 @@ from typing import Any, TypeVar, dataclass_transform
 from ..errors import ArgumentError, ClassError
 from . import lazy_annotations
 from .annotations import OWN_CLASS, Scope, declare, local_names, refuse_grid, resolve
-from .class_body import is_constant
+from .class_body import declared_fields
 from .classes import Signature
 from .functions import converting, refuse_lambda, stand_in, user_function
 from .members import is_of_the_host
@@ -71,10 +71,11 @@ def define(
     """Make a class a value struct whose annotations are resolved in ``scope``; what else is given
     is that of ``ValueType``. Raises ClassError as ``value``."""
     declare(python_class)
+    where = f"value struct {python_class.__name__}"
+    given = declared_fields(where, lazy_annotations.of(python_class), vars(python_class))
     fields = {
-        name: _field_type(annotation, scope, f"value struct {python_class.__name__}, field {name}")
-        for name, annotation in lazy_annotations.of(python_class).items()
-        if not is_constant(annotation)
+        name: _field_type(annotation, scope, f"{where}, field {name}")
+        for name, annotation in given.items()
     }
     if not fields:
         raise ClassError(

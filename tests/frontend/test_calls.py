@@ -194,7 +194,7 @@ def test_calls_that_cannot_be(tmp_path: Path, expression: str, message: str) -> 
         ("random.uniform(0, 1)", "oa.random(seed"),
         ("np.random.randint(3)", "oa.randint"),
         ("oa.all(Animal)", "it is for the host"),
-        ("pow(2, 3)", "write x ** y"),
+        ("pow(2, 3, 5)", "write x ** y % n"),
         ("host_only(1.0)", "decorate it with @oa.func"),
         ("math.factorial(3)", "use those of math"),
         ("type(animal) is Animal", "ask isinstance(x, C)"),

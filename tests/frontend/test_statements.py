@@ -325,7 +325,7 @@ def test_what_follows_an_assertion_that_promises_an_object(
         ("y: nothing = 1", "the annotation 'nothing' refers to a name that does not exist"),
         ("y, z = x", "f32 cannot be unpacked into 2 targets"),
         ("y, z = (1, 2, 3)", "cannot be unpacked into 2 targets"),
-        ("y, *z = (1, 2, 3)", "cannot be unpacked into 2 targets"),
+        ("y, *z = (1, 2, 3)", "a starred target is outside the subset"),
         ("len(a)[0] = 1", "int cannot be indexed"),
         ("a.size = 1", "Array[f32] has no attribute size"),
         ("a[0] = None", "a[0] takes f32, not None"),

@@ -111,7 +111,7 @@ def test_code_without_source_says_so() -> None:
         ("p = q = nothing()", "this call gives no value", "call it as a statement"),
         # helps that can be followed
         ("n = round(1.5, 1)", "round to a number of digits", "round(x * 100) / 100"),
-        ("n = pow(n, 2)", "pow is a Python function", "write x ** y"),
+        ("n = pow(n, 2, 3)", "pow takes two arguments", "write x ** y % n"),
         ("n = sum(x > 0 for x in a)", "sum of bools means one thing", "sum(1 for x in a if"),
         ("n = id(n)", "id is a Python function", "compare references with is"),
         ("n = math.comb(n, 3)", "math.comb is a Python function", "that kernels know"),

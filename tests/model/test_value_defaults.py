@@ -128,3 +128,54 @@ def test_a_dataclass_is_refused() -> None:
         @dataclasses.dataclass
         class V:
             x: f32
+
+
+_FINAL = """
+from typing import ClassVar, Final
+
+
+class Mixin:
+    SHARE: Final = 4
+
+
+class Agent(Mixin, oa.Object):
+    RATE: Final = 0.5
+    STEPS: Final[tuple[int, ...]] = (2, 3, 5)
+    n: i32
+
+    def rate(self) -> f64:
+        return self.RATE * self.STEPS[self.n] + Agent.RATE + self.SHARE
+
+
+@oa.value
+class Law:
+    POWER: "Final[int]" = 3
+    factor: f32
+
+    def of(self, x: f32) -> f32:
+        return self.factor * pow(x, self.POWER)
+
+
+class Fall(oa.Object):
+    law: Law
+
+    def force(self, x: f32) -> f32:
+        return self.law.of(x)
+"""
+
+
+def test_final_is_a_constant(tmp_path: Path) -> None:
+    module = load_module(tmp_path, _FINAL)
+    for backend in "python", "cpu", InterpretedGpu():
+        with oa.Heap(backend=backend):
+            assert oa.new(module.Agent, 3, n=range(3)).rate().numpy().tolist() == [5.5, 6, 7]
+            falls = oa.new(module.Fall, 2, law=[module.Law(2), module.Law(1)])
+            assert falls.force([2, 3]).numpy().tolist() == [16, 27]
+
+
+@pytest.mark.parametrize("decorator", ["@oa.value\nclass A:", "class A(oa.Object):"])
+def test_a_constant_without_a_value(decorator: str, tmp_path: Path) -> None:
+    text = f"from typing import Final\n{decorator}\n    RATE: Final[float]\n    x: f32\n"
+    with pytest.raises(oa.ClassError, match="A: RATE is Final and has no value") as caught:
+        load_module(tmp_path, text)
+    assert "RATE: f32" in caught.value.help

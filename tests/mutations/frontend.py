@@ -8,6 +8,7 @@ _CONTEXT = "sharedoa/frontend/context.py"
 _DEPENDENCIES = "sharedoa/frontend/dependencies.py"
 _KEPT = "sharedoa/frontend/kept_translations.py"
 _SETTERS = "tests/runtime/test_setters.py::"
+_TUPLES = "tests/runtime/test_tuples_by_index.py::"
 _VALUE_DEFAULTS = "tests/model/test_value_defaults.py::"
 _KEPT_TEST = "tests/frontend/test_kept_translations.py"
 
@@ -301,6 +302,24 @@ MUTATIONS = (
         "if len(arguments) > len(signature.names):",
         "calls of many objects take what CPython refuses",
         ("tests/runtime/test_named_arguments.py::test_refused_for_many",),
+    ),
+    Mutation(
+        "tuples that are indexed are computed for each item", "sharedoa/frontend/lists.py",
+        "whole = held.hold(as_variable(context, base, node))", "whole = base",
+        "f()[k] calls f as often as its result has items",
+        (_TUPLES + "test_the_same_everywhere",),
+    ),
+    Mutation(
+        "tuples are not indexed from their end", "sharedoa/frontend/lists.py",
+        "wraps = not is_nonnegative(context, place)", "wraps = False",
+        "(a, b, c)[k - 3] reads what lies before the tuple",
+        (_TUPLES + "test_the_same_everywhere",),
+    ),
+    Mutation(
+        "Final is no constant", "sharedoa/model/lazy_annotations.py",
+        'words or ("ClassVar", "Final")', 'words or ("ClassVar",)',
+        "RATE: Final = 0.5 is refused",
+        (_VALUE_DEFAULTS + "test_final_is_a_constant",),
     ),
     Mutation(
         "kernels know no defaults of values", "sharedoa/frontend/calls.py",
