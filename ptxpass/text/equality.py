@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from .syntax import Call, Instruction, Memory, Name, Number
+from .syntax import Instruction, Memory, Name, Number
 from .values import FunctionValues, Result, Value
 
 _DEPTH = 16
-#: Instructions that give one result for the same operands.
+#: Instructions that give one result for the same operands, and do nothing else.
 _PURE = frozenset((
-    "add", "sub", "mul", "mad", "min", "max", "abs", "neg", "and", "or", "xor", "not", "shl",
-    "shr", "shf", "cvt", "cvta", "mov", "selp", "setp", "bfe", "bfi", "prmt", "lea", "popc",
-    "clz",
+    "add", "sub", "mul", "mad", "mul24", "mad24", "fma", "div", "rem", "sad", "min", "max", "abs",
+    "neg", "copysign", "sqrt", "rsqrt", "rcp", "sin", "cos", "ex2", "lg2", "tanh", "and", "or",
+    "xor", "not", "lop3", "shl", "shr", "shf", "cvt", "cvta", "isspacep", "mov", "selp", "slct",
+    "set", "setp", "testp", "bfe", "bfi", "bfind", "brev", "prmt", "lea", "popc", "clz",
 ))  # fmt: skip
-_WRITES = frozenset((
-    "st", "atom", "red", "call", "bar", "barrier", "membar", "fence", "cp", "mbarrier",
-))  # fmt: skip
+#: Of loads that are for what other threads write.
+_SHARED = ("volatile", "relaxed", "acquire", "mmio")
 
 
 def equal(values: FunctionValues, one: Value, other: Value, depth: int = _DEPTH) -> bool:
@@ -60,9 +60,7 @@ def equal(values: FunctionValues, one: Value, other: Value, depth: int = _DEPTH)
 
 
 def _nothing_written_between(values: FunctionValues, one: Result, other: Result) -> bool:
-    if one.place.block != other.place.block or one.instruction.has(
-        "volatile", "relaxed", "acquire"
-    ):
+    if one.place.block != other.place.block or one.instruction.has(*_SHARED):
         return False
     first, last = sorted((one.place.index, other.place.index))
     # A store to a variable of the function's own changes nothing that others read.
@@ -73,8 +71,9 @@ def _nothing_written_between(values: FunctionValues, one: Result, other: Result)
 
 
 def _may_write(statement: object) -> bool:
-    if not isinstance(statement, Instruction):
+    """Whether memory may be another one after it, whoever writes."""
+    if not isinstance(statement, Instruction) or statement.opcode in _PURE:
         return False
-    if isinstance(statement, Call):
-        return True
-    return statement.opcode in _WRITES and not statement.has("param")
+    if statement.opcode == "ld":
+        return statement.has(*_SHARED)
+    return not statement.has("param")

@@ -27,6 +27,16 @@ MUTATIONS = (
         "a class whose objects are made on the other way is not known", _OF_STORES,
     ),
     Mutation(
+        "what is written between two loads", "ptxpass/text/equality.py",
+        "        if not _nothing_written_between(values, one, other):", "        if False:",
+        "a call is looked up by another object than the one that its vtable is of", _OF_ANALYSES,
+    ),
+    Mutation(
+        "whom a load waits for between two others", "ptxpass/text/equality.py",
+        "        return statement.has(*_SHARED)\n", "        return False\n",
+        "a call is looked up by another object than the one that its vtable is of", _OF_ANALYSES,
+    ),
+    Mutation(
         "objects within objects", _MISPLACED,
         "elif origin.distance + offset:", "elif origin.distance:",
         "a member's class is told by the range of the object around it", _OF_ANALYSES,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptxpass.text import read_module
+from ptxpass.text.equality import equal
 from ptxpass.text.first_field import common_offset
 from ptxpass.text.flow import FunctionFlow
 from ptxpass.text.misplaced import misplaced_tables
@@ -96,6 +97,59 @@ def values_of(statements: str) -> FunctionValues:
 def test_local_memory_that_is_as_registers(statements: str, slots: int) -> None:
     found = values_of(statements.replace("; ", ";\n    ")).local_memory
     assert len(found.reads) == slots
+
+
+MALLOC = """{ .param .b64 size; .param .b64 given; st.param.b64 [size], %rd1;
+    call.uni (given), malloc, (size); ld.param.b64 %rd3, [given]; }"""
+
+
+@pytest.mark.parametrize(
+    ("first", "between", "second", "are_equal"),
+    [
+        ("add.s64 %rd7, %rd1, 8;", "", "add.s64 %rd8, %rd1, 8;", True),
+        ("add.s64 %rd7, %rd1, 8;", "", "add.s64 %rd8, %rd1, 16;", False),
+        ("add.s64 %rd7, %rd1, 8;", "", "sub.s64 %rd8, %rd1, 8;", False),
+        ("add.s64 %rd7, %rd1, 8;", "", "add.s64 %rd8, %rd2, 8;", False),
+        ("add.s64 %rd7, %rd1, 8;", "", "add.s64 %rd8, %rd1, %rd2;", False),
+        (
+            "add.s64 %rd7, %rd1, 8;",
+            "setp.ne.u32 %p1, %r1, 0;",
+            "@%p1 add.s64 %rd8, %rd1, 8;",
+            False,
+        ),
+        ("ld.b64 %rd7, [%rd1+8];", "", "ld.b64 %rd8, [%rd1+8];", True),
+        ("ld.b64 %rd7, [%rd1+8];", "add.s64 %rd4, %rd1, 1;", "ld.b64 %rd8, [%rd1+8];", True),
+        ("ld.b64 %rd7, [%rd1+8];", "", "ld.b64 %rd8, [%rd1+16];", False),
+        ("ld.b64 %rd7, [%rd1];", "", "ld.global.b64 %rd8, [%rd1];", False),
+        ("ld.b64 %rd7, [%rd1];", "st.b64 [%rd1], %rd1;", "ld.b64 %rd8, [%rd1];", False),
+        ("ld.b64 %rd7, [%rd1];", "atom.add.u64 %rd3, [%rd1], 1;", "ld.b64 %rd8, [%rd1];", False),
+        ("ld.b64 %rd7, [%rd1];", "bar.sync 0;", "ld.b64 %rd8, [%rd1];", False),
+        ("ld.b64 %rd7, [%rd1];", "multimem.st.u32 [%rd1], %r1;", "ld.b64 %rd8, [%rd1];", False),
+        ("ld.b64 %rd7, [%rd1];", "cp.async.wait_all;", "ld.b64 %rd8, [%rd1];", False),
+        ("ld.b64 %rd7, [%rd1];", "ld.acquire.gpu.u32 %r2, [%rd1];", "ld.b64 %rd8, [%rd1];", False),
+        ("ld.b64 %rd7, [%rd1];", "ld.u32 %r2, [%rd2];", "ld.b64 %rd8, [%rd1];", True),
+        ("ld.b64 %rd7, [%rd1];", "st.mmio.u32 [%rd1], %r1;", "ld.b64 %rd8, [%rd1];", False),
+        ("ld.b64 %rd7, [%rd1];", MALLOC, "ld.b64 %rd8, [%rd1];", False),
+        ("ld.b64 %rd7, [%rd1];", "bra $next; $next:", "ld.b64 %rd8, [%rd1];", False),
+        ("ld.volatile.b64 %rd7, [%rd1];", "", "ld.volatile.b64 %rd8, [%rd1];", False),
+        ("ld.v2.b64 {%rd7, %rd3}, [%rd1];", "", "ld.v2.b64 {%rd8, %rd4}, [%rd1];", True),
+        ("ld.v2.b64 {%rd7, %rd3}, [%rd1];", "", "ld.v2.b64 {%rd4, %rd8}, [%rd1];", False),
+        (
+            "ld.b64 %rd7, [%rd1];",
+            "st.local.b64 [%rd2], %rd1; ld.local.b64 %rd3, [%rd2];",
+            "ld.b64 %rd8, [%rd1];",
+            True,
+        ),
+        ("atom.add.u64 %rd7, [%rd1], 1;", "", "atom.add.u64 %rd8, [%rd1], 1;", False),
+    ],
+)
+def test_what_is_computed_twice(first: str, between: str, second: str, are_equal: bool) -> None:
+    """A call whose receiver might be another object than the one that its vtable is of is none."""
+    statements = f"{first} {between} {second} st.b64 [%rd1], %rd7;"
+    values = values_of(statements.replace("; ", ";\n    ").replace(": ", ":\n    "))
+    index = max(index for index, _ in values.flow.instructions()) - 1
+    one, other = values.register("%rd7", index), values.register("%rd8", index)
+    assert equal(values, one, other) == are_equal
 
 
 COUNTING = """mov.b64 %rd3, 0; mov.b32 %r2, 0;
