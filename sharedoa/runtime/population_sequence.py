@@ -374,14 +374,16 @@ class PopulationSequence(LaunchSequence):
             # Not before: who has the lock may wait for all that are launching.
             launching[this] = is_part
             try:
-                if heap.memory.unsettled is not reports:
+                is_first = heap.memory.unsettled is not reports
+                if is_first:
                     heap.settle()
-                    reports.begin()
-                    if any(each.unused_from > s.slots for each, s in self._looks.items()):
-                        return  # the host has made objects where no launch would look
                 # Another thread may have moved objects since, or fields within them.
                 if self._made_at != self._now() or not self._is_current():
                     return
+                if is_first:
+                    reports.begin()
+                    if any(each.unused_from > s.slots for each, s in self._looks.items()):
+                        return  # the host has made objects where no launch would look
                 if not self._has_room(plan, reports):
                     return
                 self._look_again(counts=not is_new)

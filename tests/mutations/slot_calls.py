@@ -72,6 +72,15 @@ MUTATIONS = (
         (f"{_TESTS}::test_a_plan_that_was_interrupted_is_made_again",),
     ),
     Mutation(
+        "who lives is counted before one looks what has moved", _SEQUENCE,
+        "                    heap.settle()\n                # Another",
+        "                    heap.settle()\n                    reports.begin()\n"
+        "                # Another",
+        "a launch comes to memory that another thread's oa.compact has given back",
+        ("tests/runtime/test_steps_of_several_threads.py::"
+         "test_what_moves_before_a_run_has_the_books",),
+    ),
+    Mutation(
         "warps of several regions", _CALLS,
         "counts = [-(-count // warp) * warp for count in counts]", "pass",
         "warps run the code of two classes, one after the other", _TAKEN,

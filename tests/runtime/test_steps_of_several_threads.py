@@ -11,6 +11,7 @@ import pytest
 import sharedoa as oa
 from sharedoa import i32
 from sharedoa.heap import moving
+from sharedoa.heap.slots_on_device import count_living
 from sharedoa.runtime import population_sequence
 from sharedoa.runtime.population_sequence import PopulationSequence
 
@@ -111,5 +112,36 @@ def test_what_ends_before_the_books_are_locked(monkeypatch: pytest.MonkeyPatch, 
         else:
             other.run()
         left = 40 + 200 * (name == "plan")
+        assert len(oa.all(Leaf)) + ended[0] == left
+        check_invariants(heap)
+
+
+def test_what_moves_before_a_run_has_the_books(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who lives was counted in regions whose memory had been given back: a launch met null."""
+    with oa.Heap(backend=PretendDevice(1 << 16), capacity="4MiB", initial_region=16) as heap:
+        ended = heap.zeros(1, i32)
+        heap.new(Leaf, 60, age=[n % 5 for n in range(60)])
+        with oa.capture() as step:
+            oa.all(Leaf).wither(ended)
+        step.run()
+        oa.delete(heap.all(Leaf)[::2])  # with which the books are settled
+        left = len(oa.all(Leaf))
+        original, ended[0] = PopulationSequence._is_current, 0
+
+        def then_compact(sequence: PopulationSequence) -> bool:
+            """As another thread might right now."""
+            is_current = original(sequence)
+            if is_current:
+                monkeypatch.setattr(PopulationSequence, "_is_current", original)
+                oa.compact()
+            return is_current
+
+        def counted(placement: Any, regions: Any, lists: Any) -> None:
+            assert {*regions} <= {*placement.all_regions()}
+            count_living(placement, regions, lists)
+
+        monkeypatch.setattr(PopulationSequence, "_is_current", then_compact)
+        monkeypatch.setattr(population_sequence, "count_living", counted)
+        step.run()
         assert len(oa.all(Leaf)) + ended[0] == left
         check_invariants(heap)
