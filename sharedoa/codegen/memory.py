@@ -14,7 +14,7 @@ from llvmlite import ir
 from dispatch.dataclass import dataclass, replace
 
 from ..ir.core import NEIGHBOURS, Location, Operation
-from ..ir.roles import Role, describe
+from ..ir.roles import ANY, Role, describe
 from ..model.layout import alignment, member_part
 from ..model.record import part_of
 from ..model.scalars import ScalarType, i64, u64
@@ -217,5 +217,6 @@ def _parts(emitter: FunctionEmitter, lvalue: Lvalue) -> list[Lvalue]:
     if isinstance(lvalue.type, InlineType):
         item, size = lvalue.type.item, emitter.program.layout.dtype(lvalue.type.item).itemsize
         places = range(lvalue.type.shape[0])
-        return [_part(emitter, lvalue, place, item, place * size) for place in places]
+        # To LLVM in the role that elements have by themselves, whatever is known of their indices.
+        return [_part(emitter, lvalue, ANY, item, place * size) for place in places]
     return [member(emitter, lvalue, name, type) for name, type in _ARRAY_PARTS.items()]

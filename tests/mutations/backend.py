@@ -32,6 +32,13 @@ _OF_REGISTERS = (
 
 MUTATIONS = (
     Mutation(
+        "inline arrays that are stored as a whole are other memory", "sharedoa/codegen/memory.py",
+        "_part(emitter, lvalue, ANY, item, place * size)",
+        "_part(emitter, lvalue, place, item, place * size)",
+        "LLVM moves reads of elements across the store of the value that has them",
+        ("tests/codegen/test_whole_inline_arrays.py",),
+    ),
+    Mutation(
         "roots of small floats on GPUs", "sharedoa/targets/nvptx_root.py",
         "builder.select(is_small, F32(_DOWN), one))", "one)",
         "roots of numbers below 2 ** -101 are 2 ** 32 times as large",
