@@ -39,7 +39,11 @@ UNSUPPORTED: dict[type[ast.expr], tuple[str, str]] = {
 
 def expression(context: Context, node: ast.expr) -> tree.Expression:
     """Translate to a value. Raises Rejected after recording why it is none."""
-    operand = translate(context, node)
+    return as_value(context, translate(context, node), node)
+
+
+def as_value(context: Context, operand: Operand, node: ast.expr) -> tree.Expression:
+    """The value that an operand is. Raises Rejected after recording why it is none."""
     if isinstance(operand, tree.Expression):
         return operand
     if isinstance(operand, ConstantRow):

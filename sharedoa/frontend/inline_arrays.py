@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from ..model.types import InlineType, ScalarType, Type, ValueType
+from ..model.types import InlineType, ScalarType, TupleType, Type, ValueType
 from . import tree
 from .context import Context
 from .conversions import as_variable, coerce
-from .expressions import expression, translate
+from .expressions import as_value, expression, translate
 from .held_values import HeldValues
 from .operands import InlineArray, Operand
 from .subscripts import index_of
@@ -140,14 +140,32 @@ def fields_of_vector(
 # ------------------------------------------------------------- parts of new values
 
 
+def may_be_inline(node: ast.Assign) -> bool:
+    """Whether what is assigned may be told that an inline array takes it, before it is translated:
+    an attribute is assigned, whose object names no variable that the value gives."""
+    has_names = any(isinstance(each, ast.NamedExpr) for each in ast.walk(node))
+    return isinstance(node.targets[0], ast.Attribute) and not has_names
+
+
+def _repeated(node: ast.expr) -> ast.List | None:
+    """The list in ``[x] * n``."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+        return None
+    return next((each for each in (node.left, node.right) if isinstance(each, ast.List)), None)
+
+
 def given(context: Context, node: ast.expr, type: Type) -> tree.Expression:
     """The expression of an argument for a parameter, or a field, of ``type``: where that is an
     inline array, also another one, a tuple or a list of elements."""
     if not isinstance(type, InlineType):
         return expression(context, node)
+    if _repeated(node) is not None:
+        return _of_repeated(context, node, type)
     if not isinstance(node, (ast.Tuple, ast.List)):
         operand = translate(context, node)
-        return operand.value if isinstance(operand, InlineArray) else expression(context, node)
+        if isinstance(operand, InlineArray):
+            return operand.value
+        return of_tuple(context, as_value(context, operand, node), node, type)
     if len(node.elts) != type.shape[0]:
         context.reject(
             node,
@@ -159,3 +177,38 @@ def given(context: Context, node: ast.expr, type: Type) -> tree.Expression:
         for number, each in enumerate(node.elts)
     ]
     return tree.MakeInline(type, context.locate(node), items)
+
+
+def of_tuple(
+    context: Context, value: tree.Expression, node: ast.AST, type: InlineType
+) -> tree.Expression:
+    """What a tuple with as many items gives; an inline array as it is."""
+    if isinstance(value.type, InlineType):
+        return value
+    count = type.shape[0]
+    if not isinstance(value.type, TupleType) or len(value.type.items) != count:
+        context.reject(
+            node,
+            f"{type!r} takes {count} items, not {value.type!r}",
+            f"write a list or tuple of {count}, [x] * {count}, or assign its elements in a loop",
+        )
+    held, location = HeldValues(), context.locate(node)
+    whole = held.hold(as_variable(context, value, node))
+    parts = [tree.TupleItem(t, location, whole, n) for n, t in enumerate(value.type.items)]
+    items = [coerce(context, part, type.item, node, "an element") for part in parts]
+    return held.then(tree.MakeInline(type, location, items))
+
+
+def _of_repeated(context: Context, node: ast.expr, type: InlineType) -> tree.Expression:
+    """``[x] * n``: each item is computed once."""
+    made = expression(context, node)
+    if not isinstance(made, tree.MakeList) or len(made.items) * made.repeat != type.shape[0]:
+        context.reject(
+            node, f"{type!r} has {type.shape[0]} items", f"write [...] * {type.shape[0]}"
+        )
+    held = HeldValues()
+    items = [
+        coerce(context, held.hold_unknown(each), type.item, node, "an element")
+        for each in made.items
+    ]
+    return held.then(tree.MakeInline(type, context.locate(node), items * made.repeat))

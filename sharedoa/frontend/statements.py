@@ -11,7 +11,7 @@ from ..errors import ClassError
 from ..model import intrinsics
 from ..model.classes import ClassType
 from ..model.scalars import ScalarType, boolean, weak_int
-from ..model.types import VOID, TupleType, ValueType, VoidType
+from ..model.types import VOID, InlineType, TupleType, ValueType, VoidType
 from . import tree
 from .assertions import assertion
 from .conditions import assigned_by, condition, copied, narrowings
@@ -24,7 +24,7 @@ from .conversions import (
     is_nonnegative,
 )
 from .expressions import expression, is_call_of, operate, static_value
-from .inline_arrays import fields_of_vector
+from .inline_arrays import fields_of_vector, given, may_be_inline, of_tuple
 from .iteration import counted, counter, items_of
 from .lists import element_for
 from .near_loops import NearSearch, near_call
@@ -83,6 +83,11 @@ def statement(context: Context, node: ast.stmt) -> list[tree.Statement]:
 def _assign(context: Context, node: ast.Assign) -> list[tree.Statement]:
     if is_tile(context, node):
         return declare_tile(context, node)
+    if len(node.targets) == 1 and may_be_inline(node):
+        target = node.targets[0]
+        place = target_of(context, target)
+        type = place.type if not isinstance(place, AssignedProperty) else VOID
+        return _store(context, place, given(context, node.value, type), node, target)
     value = expression(context, node.value)
     if len(node.targets) == 1 or _is_pure(value):
         return [made for target in node.targets for made in assign_to(context, target, value, node)]
@@ -111,11 +116,22 @@ def assign_to(
         return [tree.Assign(location, variable, stored)]
     if isinstance(target, (ast.Tuple, ast.List)):
         return _unpack(context, target.elts, value, node)
-    place = target_of(context, target)
+    return _store(context, target_of(context, target), value, node, target)
+
+
+def _store(
+    context: Context,
+    place: tree.Place | AssignedProperty,
+    value: tree.Expression,
+    node: ast.AST,
+    target: ast.expr,
+) -> list[tree.Statement]:
     if isinstance(place, AssignedProperty):
         return assign_property(context, place, value, node)
+    if isinstance(place.type, InlineType):
+        value = of_tuple(context, value, node, place.type)
     stored = element_for(context, place, value, node, target)
-    return [tree.Store(location, place, stored)]
+    return [tree.Store(context.locate(node), place, stored)]
 
 
 def _unpack(
@@ -186,6 +202,10 @@ def _augmented(context: Context, node: ast.AugAssign) -> list[tree.Statement]:
     place = target_of(context, node.target)
     if isinstance(place, AssignedProperty):
         return augment_property(context, place, node)
+    if isinstance(place.type, InlineType):
+        context.reject(
+            node, "an inline array has no operators", "go through its elements, or make it a vector"
+        )
     variable = context.temporary(place.type)
     local = tree.Local(place.type, location, variable)
     right = expression(context, node.value)

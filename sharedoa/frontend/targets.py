@@ -30,7 +30,8 @@ class AssignedProperty:
 
 
 def target_of(context: Context, target: ast.expr) -> tree.Place | AssignedProperty:
-    """What an assignment target names, other than a variable."""
+    """What an assignment target names, other than a variable; a field that is an inline array, too,
+    which takes what ``inline_arrays.given`` makes."""
     if not isinstance(target, (ast.Attribute, ast.Subscript)):
         context.reject(
             target,
@@ -46,9 +47,13 @@ def target_of(context: Context, target: ast.expr) -> tree.Place | AssignedProper
         operand = attribute_in(context, base, target)
     else:
         operand = translate(context, target)
+    if isinstance(operand, InlineArray) and isinstance(operand.source, tree.FieldPlace):
+        return operand.source
     if isinstance(operand, InlineArray):
         context.reject(
-            target, "an inline array cannot be assigned as a whole", "assign its elements"
+            target,
+            "a part of an inline array, or of a value, cannot be assigned as a whole",
+            "assign its elements",
         )
     if isinstance(operand, (tree.ValueField, tree.InlineItem)) or (
         isinstance(operand, tree.Load) and tree.is_in_value(operand.place)

@@ -30,6 +30,44 @@ class Cell(oa.Object):
         return again.items[1] + again.items[0] * 10 + self.v.items[2] * 100 + rows
 
 
+@oa.func
+def noted(calls: oa.Array[i32], i: i32, digit: i32) -> i32:
+    calls[i] = calls[i] * 10 + digit
+    return digit
+
+
+@oa.func
+def four(calls: oa.Array[i32], i: i32) -> tuple[i32, i32, i32, i32]:
+    return noted(calls, i, 5), i, 3, 4
+
+
+class Node(oa.Object):
+    w: oa.inline[f32, 3]
+    k: oa.inline[i32, 4]
+    m: oa.inline[f32, 2, 2]
+    next: Node
+
+    def fill(self, calls: oa.Array[i32], i: i32) -> f32:
+        self.w = [self.w[1], self.w[0], i]
+        self.k = four(calls, i)
+        self.next.k = self.k
+        self.k = [noted(calls, i, 7)] * 4
+        self.next.w = (1.5, self.w[2], self.w[0])
+        self.m = ((1, 2), [i, 4])
+        self.next.m = self.m
+        return sum(self.w) + sum(self.k) + self.m[1, 0]
+
+
+@oa.kernel
+def swap(nodes: oa.Array[Node], calls: oa.Array[i32]) -> None:
+    i = oa.grid(1)
+    k = noted(calls, i, 1) - 1
+    nodes[noted(calls, i, k + 1) - 1].next.next.w = [noted(calls, i, 2), noted(calls, i, 3), 4]
+    a, b = nodes[0], nodes[1]
+    a.w, b.k[0] = (9, 8, 7), 6
+    a.w = [a.w[2], a.w[1], a.w[0]]
+
+
 @oa.kernel
 def kernel(values: oa.Array[Vector], found: oa.Array[f32]) -> None:
     i = oa.grid(1)
@@ -47,6 +85,49 @@ def _run(backend: object, layout: str) -> list[Any]:
         kernel[4](values, found)
         results = [cells.turn(range(4), [0, 1, 0, 1]).numpy().tolist(), found.numpy().tolist()]
         return [*results, *(str(each.numpy()) for each in (cells.v, others.v, values))]
+
+
+def _filled(backend: object, layout: str) -> list[Any]:
+    with oa.Heap(backend=backend, layout=layout):
+        nodes, others = oa.new(Node, 4, w=[[1, 2, 3]] * 4), oa.new(Node, 4)
+        nodes.next, others.next = others, oa.new(Node, 4)
+        calls = oa.zeros(4, i32)
+        found = [nodes.fill(calls, range(4)).numpy().tolist()]
+        swap[1](nodes, calls)
+        for each in nodes, others, oa.all(Node):
+            found += [each.w.numpy().tolist(), each.k.numpy().tolist(), each.m.numpy().tolist()]
+        return [calls.numpy().tolist(), *found]
+
+
+@pytest.mark.parametrize("layout", ["aos", "tile"])
+def test_fields_are_assigned_as_a_whole(layout: str) -> None:
+    expected = _filled("python", layout)
+    calls, _, w, k, *_ = expected
+    assert calls == [571231, 57, 57, 57] and w[0] == [7, 8, 9] and w[1] == [2, 1, 1]
+    assert k == [[7, 7, 7, 7], [6, 7, 7, 7], [7, 7, 7, 7], [7, 7, 7, 7]]
+    for backend in "cpu", InterpretedGpu():
+        assert _filled(backend, layout) == expected
+
+
+def test_adjoints_of_what_is_assigned_as_a_whole() -> None:
+    class Law(oa.Object):
+        x: f32
+        w: oa.inline[f32, 3]
+
+        def set(self) -> None:
+            self.w = [self.x * 2, self.w[0], self.x * self.w[1]]
+
+    for backend in "cpu", InterpretedGpu():
+        with oa.Heap(backend=backend):
+            laws = oa.new(Law, 2, x=[3, 4], w=[[1, 2, 3]] * 2)
+            with oa.tape() as tape:
+                laws.set()
+                laws.set()
+                loss = laws.w.sum()
+            tape.backward(loss)
+            # w = (2 x, 2 x, x w0), which is sums to 4 x + x w0.
+            assert laws.grad.x.numpy().tolist() == [4 + 1, 4 + 1]
+            assert laws.grad.w.numpy().tolist() == [[3, 0, 0], [4, 0, 0]]
 
 
 @pytest.mark.parametrize("layout", ["aos", "tile"])

@@ -249,10 +249,21 @@ value_with_a_base: base
 value_without_fields: no fields
     @oa.value
     class V: pass
-value_with_default: default
+value_with_default_of_another_type: default, i32
+    @oa.value
+    class V:
+        x: i32 = 3.5
+value_with_default_before: no default, before
     @oa.value
     class V:
         x: i32 = 3
+        y: i32
+value_as_a_dataclass: dataclass
+    import dataclasses
+    @oa.value
+    @dataclasses.dataclass
+    class V:
+        x: i32
 value_with_init: __init__
     @oa.value
     class V:

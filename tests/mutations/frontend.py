@@ -9,6 +9,7 @@ _DEPENDENCIES = "sharedoa/frontend/dependencies.py"
 _KEPT = "sharedoa/frontend/kept_translations.py"
 _SETTERS = "tests/runtime/test_setters.py::"
 _TUPLES = "tests/runtime/test_tuples_by_index.py::"
+_WHOLE = "tests/codegen/test_whole_inline_arrays.py::"
 _VALUE_DEFAULTS = "tests/model/test_value_defaults.py::"
 _KEPT_TEST = "tests/frontend/test_kept_translations.py"
 
@@ -302,6 +303,20 @@ MUTATIONS = (
         "if len(arguments) > len(signature.names):",
         "calls of many objects take what CPython refuses",
         ("tests/runtime/test_named_arguments.py::test_refused_for_many",),
+    ),
+    Mutation(
+        "repeated items of inline arrays are each computed", "sharedoa/frontend/inline_arrays.py",
+        'coerce(context, held.hold_unknown(each), type.item, node, "an element")',
+        'coerce(context, each, type.item, node, "an element")',
+        "self.k = [f()] * 4 calls f four times",
+        (_WHOLE + "test_fields_are_assigned_as_a_whole",),
+    ),
+    Mutation(
+        "tuples for inline arrays are computed for each item", "sharedoa/frontend/inline_arrays.py",
+        "    whole = held.hold(as_variable(context, value, node))\n    parts",
+        "    whole = value\n    parts",
+        "self.k = f() calls f four times",
+        (_WHOLE + "test_fields_are_assigned_as_a_whole",),
     ),
     Mutation(
         "tuples that are indexed are computed for each item", "sharedoa/frontend/lists.py",
