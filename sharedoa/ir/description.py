@@ -28,8 +28,11 @@ from .job import Facts, Job, Question
 from .text import Named, TypeTexts, code_text, type_names
 
 #: What ``ValueType`` and its subclasses have; methods are functions of the program where they are
-#: called, and what was made for a struct follows from it.
-_STRUCT = {"name", "python_class", "fields", "methods", "dtype", "forms", "constructors", "made"}
+#: called, defaults are constants of it, and what was made for a struct follows from it.
+_STRUCT = {
+    "name", "python_class", "fields", "methods", "dtype", "forms", "constructors", "defaults",
+    "made",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ def describe_program(program: Program) -> tuple[str, Mapping[str, Named]] | None
 
 
 def _settings(job: Job) -> Iterator[str]:
-    name, header, tiles, in_regions, references, _ = job.layout.key(())
+    name, header, tiles, in_regions, references = job.layout.key
     yield f"job {job.name!r} {job.target.name} {job.mode!r} debug {job.debug} fast {job.fastmath}"
     yield f"layout {name} {header!r} {tiles} {in_regions} {references} {job.encoding.name}"
 

@@ -394,7 +394,7 @@ class Job:
     def key(self) -> tuple[Any, ...]:
         """What tells it from other jobs; final when its facts are closed."""
         # Clusters are facts.
-        layout, encoding = self.layout.key(()), self.encoding.name
+        layout, encoding = self.layout.key, self.encoding.name
         settings = self.mode, self.debug, self.fastmath, self.lines
         return self.program, self.target.fingerprint, layout, encoding, *settings, self.facts
 

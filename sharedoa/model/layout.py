@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from dispatch.mode import Placement
 
 from ..errors import ClassError
 from .arrangement import Arrangement
-from .classes import ClassType, Family
+from .classes import ClassType
 from .clusters import Cluster, Clusters
 from .emitted import Emitted
 from .field_address import RECORDS, ROWS, WIDEST_ACCESS, WORD, Addressing
@@ -114,10 +114,10 @@ class Layout:
         self.clusters = clusters
         self._arrangements: dict[ClassType, Arrangement] = {}
 
-    def key(self, families: Collection[Family]) -> tuple[str, Header, bool, bool, str, Clusters]:
-        """Layouts with the same key are alike for the classes of these families."""
-        kind = self.name, self.header, self._tiles, self._in_regions
-        return *kind, self._references.name, self.clusters.within(families)
+    @property
+    def key(self) -> tuple[str, Header, bool, bool, str]:
+        """Layouts with the same key are alike but for clusters."""
+        return self.name, self.header, self._tiles, self._in_regions, self._references.name
 
     def with_clusters(self, clusters: Clusters) -> Layout:
         """The same with other clusters."""

@@ -109,20 +109,17 @@ def gradient_of(
     heap: Heap,
     are_distinct: bool,
     debug: bool,
-    atomic: bool | None = None,
     loads_again: bool = False,
     own: frozenset[int] = frozenset(),
 ) -> Gradient:
-    """``are_distinct``: no object is twice among the receivers. ``atomic``: as
-    ``ir.adjoint.differentiate`` says, where it is not to follow from the heap's backend, as
-    ``loads_again`` and ``own``.
+    """``are_distinct``: no object is twice among the receivers. ``loads_again`` and ``own``: as
+    ``ir.adjoint.differentiate`` says.
 
     Raises CompileError for what cannot be reversed, with its place.
     """
     uses, facts = program.uses(), _facts(program, are_distinct)
-    if atomic is None:
-        # Debug mode would take plain additions for races, whatever the order of threads.
-        atomic = heap.debug or heap.backend.target.is_device
+    # Debug mode would take plain additions for races, whatever the order of threads.
+    atomic = heap.debug or heap.backend.target.is_device
     warp = heap.backend.target.warp
     key = are_distinct, atomic, debug, 1 if warp is None else warp.width, loads_again, own
     found: Gradient | None = uses.derived.get(key)

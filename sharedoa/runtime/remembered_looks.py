@@ -135,7 +135,7 @@ class Circumstances:
 
     @classmethod
     def of(cls, runs: Sequence[bool], heap: Heap, objects: int, threads: int) -> Circumstances:
-        layout, processor = heap.layout.key(())[:-1], heap.backend.target.fingerprint
+        layout, processor = heap.layout.key, heap.backend.target.fingerprint
         sizes = objects.bit_length() // 4, threads.bit_length() // 4
         return cls(tuple(runs), layout, processor, *sizes)
 

@@ -13,6 +13,8 @@ from sharedoa.runtime.assembly import open_target
 from sharedoa.runtime.gradients import gradient_of
 from sharedoa.runtime.vectorised import planned_launches
 
+from ..backends.pretend_device import PretendDevice
+
 
 class Point(oa.Object):
     x: f64
@@ -46,13 +48,13 @@ def test_atomics_of_ways_back(
     cls: type, name: str, arguments: int, atomics: int, words: int
 ) -> None:
     """Fields that threads reach through their own object get plain additions (E-4)."""
-    with oa.Heap(backend="cpu", capacity="64MiB") as heap:
+    with oa.Heap(backend=PretendDevice(1 << 16), capacity="64MiB") as heap:
         points, springs = oa.new(Point, 33), oa.new(Spring, 32)
         springs.a, springs.b = points[:32], points[1:]
         method = cls.__sharedoa__.find_method(name)  # type: ignore[attr-defined]
         (planned,) = planned_launches(oa.all(cls), method, (False,) * arguments) or ()
         program = planned.program
-        made = gradient_of(program, heap, True, False, atomic=True)
+        made = gradient_of(program, heap, True, False)
         assert made.reverse is not None
         assert (made.made.words, made.made.grows) == (words, False)
         ptx = made.reverse.compilation(heap, heap.mode, False, open_target("nvptx")).products["ptx"]

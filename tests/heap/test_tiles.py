@@ -236,4 +236,4 @@ def test_mode_auto_uses_tiles_on_devices_where_nothing_is_said():
     layout = Layout("auto", Header(0, 1), tiles=True)
     assert layout.is_tiled(Plain.__sharedoa__)
     assert not layout.is_tiled(Aos.__sharedoa__)
-    assert layout.key(()) != Layout("auto", Header(0, 1)).key(())
+    assert layout.key != Layout("auto", Header(0, 1)).key

@@ -89,10 +89,7 @@ def test_a_layout_with_clusters() -> None:
     clustered = TILES.with_clusters(
         Clusters().replace(BASE, [("x", "y")]).replace(DERIVED, [("small", "other", "half")])
     )
-    families = {BASE.family}
-    assert clustered.key(families) != TILES.key(families)
-    assert clustered.key(()) == TILES.key(())
-    assert clustered.with_clusters(Clusters()).key(families) == TILES.key(families)
+    assert clustered.key == TILES.key and clustered.clusters != TILES.clusters
     assert clustered.cluster(BASE, "x") == clustered.cluster(DERIVED, "y") == Cluster(0, 8)
     assert clustered.cluster(BASE, "z") is None is TILES.cluster(BASE, "x")
     at = clustered.record(DERIVED).offsets["small"]
