@@ -76,6 +76,8 @@ class ProgramEmitter:
     is_convergent: bool = False
     #: Where threads may stand in another order within their blocks.
     turns: EmitTurns | None = None
+    #: Whether a thread of a device is one of the launch after another, and notes which one.
+    notes_thread: bool = False
     _site_numbers: dict[tuple[Location, str | None], int] = field(default_factory=dict)
     _alignments: dict[ClassType, int] = field(default_factory=dict)
     #: The block that was written to last, and addresses that were computed there, by the identity

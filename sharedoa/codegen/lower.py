@@ -116,6 +116,7 @@ def lower(program: Program, job: Job, canonical: bool = False) -> LoweredModule:
     if job.works_in_warps and not questions and may_regroup(program):
         spaces = target.object_space, target.constant_space
         emitter.turns = lambda builder: emit_turns(builder, *spaces)
+    emitter.notes_thread = bool(questions) and target.is_device
     body = _define_kernel_body(emitter, kernel, f"{kernel.symbol}.body")
     asking = None
     if questions:

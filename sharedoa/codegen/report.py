@@ -58,7 +58,7 @@ def _define(program: ProgramEmitter, function: ir.Function, given: Sequence[str]
     fields = {
         "code": code,
         "site": site,
-        "thread_x": program.target.emit_current_thread(builder, 0, program.turns),
+        "thread_x": _thread_along_x(program, builder),
         "thread_y": program.target.emit_current_thread(builder, 1),
         **dict(zip(given[2:], others, strict=True)),
     }
@@ -70,6 +70,12 @@ def _define(program: ProgramEmitter, function: ir.Function, given: Sequence[str]
 
     builder.position_at_end(end)
     builder.ret_void()
+
+
+def _thread_along_x(program: ProgramEmitter, builder: ir.IRBuilder) -> ir.Value:
+    if program.notes_thread:
+        return program.target.emit_noted_thread(builder)
+    return program.target.emit_current_thread(builder, 0, program.turns)
 
 
 def emit_report(

@@ -125,6 +125,10 @@ class Target(Protocol):
         ``turns``: as of ``emit_entry``."""
         ...
 
+    def emit_noted_thread(self, builder: ir.IRBuilder) -> ir.Value:
+        """As ``emit_current_thread`` along x, anywhere in a program whose entry has ``asking``."""
+        ...
+
     @property
     def lanes(self) -> int:
         """How many threads run in step."""

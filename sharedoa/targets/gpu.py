@@ -17,7 +17,7 @@ from dispatch.errors import RECORD_DTYPE
 from ..uninterrupted import uninterrupted
 from .base import I1, I32, I64, VOID, Asking, EmitTurns
 from .inline_growth import limit_growth
-from .packed_threads import emit_packed
+from .packed_threads import emit_noted, emit_packed
 from .warp import Warp
 
 AXES = ("x", "y")
@@ -119,6 +119,9 @@ class GpuTarget(ABC):
         _, width, x = self.emit_position(builder, 0)
         _, _, y = self.emit_position(builder, 1)
         return builder.gep(phases, [I32(0), builder.add(builder.mul(y, width), x)])
+
+    def emit_noted_thread(self, builder: ir.IRBuilder) -> ir.Value:
+        return builder.zext(builder.load(emit_noted(self, builder), typ=I32), I64)
 
     @abstractmethod
     def emit_barrier(self, builder: ir.IRBuilder) -> None: ...

@@ -180,6 +180,9 @@ class HostTarget:
         slot = self._state_slot(builder, (state.THREAD_X, state.THREAD_Y)[axis])
         return builder.load(slot, typ=I64)
 
+    def emit_noted_thread(self, builder: ir.IRBuilder) -> ir.Value:
+        return self.emit_current_thread(builder, 0)
+
     def emit_lane(self, builder: ir.IRBuilder) -> ir.Value:
         return I32(0)
 

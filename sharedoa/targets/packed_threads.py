@@ -23,6 +23,7 @@ ASKED_AT_ONCE = 6
 MOST_BLOCK_THREADS = 256
 """Of a launch that asks for no block, as others are not packed. What more of the list takes the
 first-level cache lacks."""
+_NOTED = "sharedoa_threads"
 
 
 def emit_packed(
@@ -32,8 +33,9 @@ def emit_packed(
     those for which ``goes_on`` holds run ``body``. A block covers ``at_once`` times its threads."""
     warp = target.warp
     assert warp is not None
-    listed = _shared(target, entry, ir.ArrayType(I16, MOST_BLOCK_THREADS * at_once), "listed")
-    count = _shared(target, entry, I32, "count")
+    type, name = ir.ArrayType(I16, MOST_BLOCK_THREADS * at_once), entry.name
+    listed = _shared(target, entry.module, type, f"{name}_listed")
+    count = _shared(target, entry.module, I32, f"{name}_count")
     *leaves, nx, ny = entry.args
     builder = ir.IRBuilder(entry.append_basic_block("entry"))
     number, width, thread = target.emit_position(builder, 0)
@@ -86,7 +88,10 @@ def emit_packed(
     builder.cbranch(builder.icmp_unsigned("<", turn, every), run, done)
     builder.position_at_end(run)
     place = builder.zext(builder.load(builder.gep(listed, [I32(0), turn])), I32)
-    builder.call(body, [*leaves, builder.zext(builder.add(first, place), I64), I64(0), *sizes])
+    x = builder.add(first, place)
+    if _NOTED in entry.module.globals:
+        builder.store(x, emit_noted(target, builder))
+    builder.call(body, [*leaves, builder.zext(x, I64), I64(0), *sizes])
     turn.add_incoming(thread, start)
     turn.add_incoming(builder.add(turn, width), builder.block)
     builder.branch(look)
@@ -94,10 +99,19 @@ def emit_packed(
     builder.ret_void()
 
 
-def _shared(target: GpuTarget, entry: ir.Function, type: ir.Type, name: str) -> ir.GlobalVariable:
+def emit_noted(target: GpuTarget, builder: ir.IRBuilder) -> ir.Value:
+    """Pointer to an i32, which thread of the launch this one of a block is now: functions have no
+    memory that a thread keeps."""
+    noted = builder.module.globals.get(_NOTED)
+    if noted is None:
+        noted = _shared(target, builder.module, ir.ArrayType(I32, MOST_BLOCK_THREADS), _NOTED)
+    _, _, thread = target.emit_position(builder, 0)
+    return builder.gep(noted, [I32(0), thread])
+
+
+def _shared(target: GpuTarget, module: ir.Module, type: ir.Type, symbol: str) -> ir.GlobalVariable:
     """Memory that the threads of a block share."""
-    symbol = f"{entry.name}_{name}"
-    made = ir.GlobalVariable(entry.module, type, symbol, target.shared_space)
+    made = ir.GlobalVariable(module, type, symbol, target.shared_space)
     made.linkage, made.initializer = "internal", ir.Constant(type, ir.Undefined)
     return made
 

@@ -26,6 +26,18 @@ MUTATIONS = (
         (f"{_TESTS}::test_the_same_threads_do_the_same",),
     ),
     Mutation(
+        "a packed thread that does not say which it is", _CODE,
+        "        builder.store(x, emit_noted(target, builder))", "        pass",
+        "an assertion that fails is said of another thread",
+        (f"{_TESTS}::test_errors_name_the_thread_of_the_launch",),
+    ),
+    Mutation(
+        "the thread of the GPU instead of that of the launch", "sharedoa/codegen/report.py",
+        "if program.notes_thread:", "if False:",
+        "an assertion that fails is said of another thread",
+        (f"{_TESTS}::test_errors_name_the_thread_of_the_launch",),
+    ),
+    Mutation(
         "places of the next threads", _CODE,
         "slot = builder.add(slot, own)",
         "pass",

@@ -81,6 +81,13 @@ def number(cells: oa.Array[Cell], hits: oa.Array[i32]) -> None:
         hits[i] += 1
 
 
+@oa.kernel
+def check(cells: oa.Array[Cell], hits: oa.Array[i32]) -> None:
+    agent = cells[oa.grid(1)].agent
+    if agent is not None:
+        assert agent.age < 1000, "too old"
+
+
 KERNELS = (older, leave, count_small)
 
 
@@ -130,6 +137,21 @@ def test_the_same_threads_do_the_same() -> None:
                     kernel[70](world.cells, world.hits)
                 found.append(world.state())
     assert found[:7] == found[7:]
+
+
+def test_errors_name_the_thread_of_the_launch() -> None:
+    """Whichever thread of the GPU has run it, as one of several."""
+    for is_on in (False, True):
+        _pack(is_on, check)
+        with oa.Heap(backend=InterpretedGpu(), capacity="64MiB") as heap:
+            world = _World(heap, 400, 0.3)
+            check[400](world.cells, world.hits)
+            assert _is_packed(check) == is_on
+            *_, last = (n for n in range(400) if world.cells[n].agent is not None)
+            world.cells[last].agent.age = 5000
+            with pytest.raises(oa.DeviceError, match=f"thread {last}: .*too old"):
+                check[400](world.cells, world.hits)
+                heap.synchronize()
 
 
 def test_blocks_of_ones_own_are_not_packed() -> None:
