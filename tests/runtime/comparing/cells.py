@@ -17,7 +17,7 @@ COUNT = 192
 SOME = np.random.default_rng(7).permutation(COUNT)
 NONE = Clusters()
 #: Launches after which all comparisons have ended.
-ENOUGH = 80
+ENOUGH = 48
 
 
 class Cell(oa.Object):
