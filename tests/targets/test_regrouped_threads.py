@@ -4,6 +4,7 @@ objects of one class."""
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -79,16 +80,21 @@ def make(limit: i32) -> None:
 def written(monkeypatch: pytest.MonkeyPatch, **options: Any) -> list[int]:
     """The fields of new objects, in the order in which the interpreter's warps write them."""
     found: list[int] = []
-    usual = Memory.store
+    usual = Memory.storer
 
-    def noting(self: Memory, space: str, address: int, size: int, value: int) -> None:
-        if 1000 <= value < 2000:
-            found.append(value - 1000)
-        usual(self, space, address, size, value)
+    def noting(self: Memory, space: str, size: int) -> Callable[[int, int], None]:
+        store = usual(self, space, size)
+
+        def noted(address: int, value: int) -> None:
+            if 1000 <= value < 2000:
+                found.append(value - 1000)
+            store(address, value)
+
+        return noted
 
     with oa.Heap(backend=InterpretedGpu(), **options):
         with monkeypatch.context() as patched:
-            patched.setattr(Memory, "store", noting)
+            patched.setattr(Memory, "storer", noting)
             make[128](-1)
         there = [int(each.id) - 1000 for each in oa.all(Made)]
     assert there == [*range(0, 128, 2), *range(1, 128, 2)]

@@ -9,6 +9,7 @@ from ptxpass.text.syntax import Group, Instruction, Memory, Name, Number, Operan
 
 from . import floats, integers
 from .errors import PtxFault, UnsupportedInstruction
+from .expressions import Kind, Namer, operand_text, written_as
 from .frames import Frame, Operation
 from .memory import UNWRITTEN, AccessFault
 from .numbers import Type, type_named
@@ -32,10 +33,12 @@ class Accesses:
         machine: Machine,
         meaning: Callable[[str], Meaning | None],
         getter: Callable[[Operand, Type], Getter],
+        operand: Callable[[Operand, Type], tuple[Kind, Any]],
     ) -> None:
         self._memory = machine.memory
         self._meaning = meaning
         self._getter = getter
+        self._operand = operand
         #: Buffers of parameters whose address is taken.
         self.addressed: set[int] = set()
 
@@ -47,7 +50,7 @@ class Accesses:
         parts = target.parts if isinstance(target, Group) else (target,)
         _check_count(parts, count)
         targets = [self._target(part, type) for part in parts]
-        read = self._reader(instruction, place, type.size * count)
+        read, by_text = self._reader(instruction, place, type.size * count)
         bits, mask = type.bits, type.mask
         if count == 1 and targets[0] is not None and not targets[0][1]:
             only, _ = targets[0]
@@ -55,7 +58,7 @@ class Accesses:
             def run_alone(frame: Frame) -> None:
                 frame.bits[only] = read(frame)
 
-            return run_alone
+            return written_as(run_alone, lambda name: f"bits[{only}] = {by_text(name)}")
 
         def run(frame: Frame) -> None:
             value = read(frame)
@@ -90,11 +93,14 @@ class Accesses:
             if isinstance(meaning, Register) and meaning.type.bits < type.bits:
                 raise PtxFault(f"{meaning.type.bits} bits are stored as {type.bits}")
         getters = [self._getter(part, type) for part in parts]
-        write = self._writer(instruction, place, type.size * count)
+        write, by_text = self._writer(instruction, place, type.size * count)
         bits, mask = type.bits, type.mask
         if count == 1:
-            (only,) = getters
-            return lambda frame: write(frame, only(frame.bits) & mask)
+            (only,), operand = getters, self._operand(parts[0], type)
+            return written_as(
+                lambda frame: write(frame, only(frame.bits) & mask),
+                lambda name: by_text(name, f"{operand_text(*operand, name)} & {mask}"),
+            )
 
         def run(frame: Frame) -> None:
             value = 0
@@ -112,8 +118,8 @@ class Accesses:
             found = self._target(operands.pop(0), type)
             target = None if found is None else found[0]
         place, *sources = operands
-        read = self._reader(instruction, place, type.size)
-        write = self._writer(instruction, place, type.size)
+        read, _ = self._reader(instruction, place, type.size)
+        write, _ = self._writer(instruction, place, type.size)
         function = _atomic_function(instruction, type)
         getters = [self._getter(source, type) for source in sources]
 
@@ -134,11 +140,10 @@ class Accesses:
         if not isinstance(size, Number) or not instruction.has("shared") or size.value is None:
             raise UnsupportedInstruction("this copy")
         to, of, count = self._address(target), self._address(source), size.value
-        memory = self._memory
+        load, store = self._memory.loader("global", count), self._memory.storer("shared", count)
 
         def run(frame: Frame) -> None:
-            data = memory.load("global", of(frame.bits), count)
-            memory.store("shared", to(frame.bits), count, data)
+            store(to(frame.bits), load(of(frame.bits)))
 
         return run
 
@@ -181,16 +186,26 @@ class Accesses:
 
         return address
 
+    def _address_text(self, memory: Memory) -> Callable[[Namer], str]:
+        """An expression that says what ``_address`` says."""
+        kind, value = self._operand(memory.base, _ADDRESS)
+        offset, limit = memory.offset, _ADDRESS.mask
+        return lambda name: f"{operand_text(kind, value, name)} + {offset} & {limit}"
+
     def _reader(
         self, instruction: Instruction, operand: Operand, size: int
-    ) -> Callable[[Frame], int | None]:
-        """None stands for a parameter that nobody has passed or returned: as a register that was
-        never written, it may be copied, not used."""
+    ) -> tuple[Callable[[Frame], int | None], Callable[[Namer], str]]:
+        """And an expression that says the same. None stands for a parameter that nobody has passed
+        or returned: as a register that was never written, it may be copied, not used."""
         space, memory = self._place(instruction, operand)
         buffer = self._buffer(space, memory)
         if buffer is None:
-            address, load = self._address(memory), self._memory.load
-            return lambda frame: load(space, address(frame.bits), size)
+            address, load = self._address(memory), self._memory.loader(space, size)
+            where = self._address_text(memory)
+            return (
+                lambda frame: load(address(frame.bits)),
+                lambda name: f"{name(load)}({where(name)})",
+            )
         start, end = _bounds(buffer, memory, size)
         place = buffer.place
 
@@ -200,16 +215,20 @@ class Accesses:
                 return None
             return int.from_bytes(data[start:end], "little")
 
-        return read
+        return read, lambda name: f"{name(read)}(frame)"
 
     def _writer(
         self, instruction: Instruction, operand: Operand, size: int
-    ) -> Callable[[Frame, int], None]:
+    ) -> tuple[Callable[[Frame, int], None], Callable[[Namer, str], str]]:
         space, memory = self._place(instruction, operand)
         buffer = self._buffer(space, memory)
         if buffer is None:
-            address, store = self._address(memory), self._memory.store
-            return lambda frame, value: store(space, address(frame.bits), size, value)
+            address, store = self._address(memory), self._memory.storer(space, size)
+            where = self._address_text(memory)
+            return (
+                lambda frame, value: store(address(frame.bits), value),
+                lambda name, value: f"{name(store)}({where(name)}, {value})",
+            )
         start, end = _bounds(buffer, memory, size)
         place, whole = buffer.place, buffer.size
 
@@ -219,7 +238,7 @@ class Accesses:
                 data = frame.buffers[place] = bytearray([UNWRITTEN]) * whole
             data[start:end] = value.to_bytes(size, "little")
 
-        return write
+        return write, lambda name, value: f"{name(write)}(frame, {value})"
 
 
 def _bounds(buffer: Buffer, memory: Memory, size: int) -> tuple[int, int]:

@@ -18,6 +18,8 @@ from .numbers import Type, is_type, type_named
 #: the registers' bits gives.
 Kind = Literal["register", "constant", "function"]
 _OPERANDS = {"register": "bits[{}]", "constant": "{}", "function": "{}(bits)"}
+#: By what name a statement has a value.
+Namer = Callable[[Any], str]
 _BITWISE = {"and": "&", "or": "|", "xor": "^"}
 _ORDERS = {
     "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "lo": "<", "ls": "<=", "hi": ">", "hs": ">=",
@@ -33,7 +35,7 @@ def expression_of(instruction: Instruction) -> str | None:
     if types and opcode == "mov":
         return "{0}"
     if types and opcode == "selp":
-        return "function({0}, {1}, {2}) if {2} is None else {0} if {2} else {1}"
+        return "{0} if {2} else {1} if {2} == 0 else function({0}, {1}, {2})"
     if not types or any(t.kind == "f" for t in types) or instruction.has("sat", "cc"):
         return None
     t = types[0]
@@ -115,7 +117,24 @@ def writing(
     if expression is None:
         expression = f"function({', '.join(f'{{{n}}}' for n in range(len(operands)))})"
     make = _maker(expression, tuple(kind for kind, _ in operands))
-    return make(place, function, *(value for _, value in operands))
+    operation = make(place, function, *(value for _, value in operands))
+
+    def statement(name: Namer) -> str:
+        texts = [operand_text(*each, name) for each in operands]
+        written = expression.replace("function(", f"{name(function)}(").format(*texts)
+        return f"bits[{place}] = {written}"
+
+    return written_as(operation, statement)
+
+
+def operand_text(kind: Kind, value: Any, name: Namer) -> str:
+    return _OPERANDS[kind].format(name(value) if kind == "function" else value)
+
+
+def written_as(operation: Operation, statement: Callable[[Namer], str]) -> Operation:
+    """An operation of which a statement says the same (``fused.py``)."""
+    operation.statement = statement  # type: ignore[attr-defined]
+    return operation
 
 
 @cache

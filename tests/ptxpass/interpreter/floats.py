@@ -5,14 +5,24 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from fractions import Fraction
-from math import ceil, copysign, floor, isfinite, isnan, trunc
+from math import ceil, copysign, floor, inf, isfinite, isnan, trunc
 from typing import Any
 
 import numpy as np
 
 from .errors import UnsupportedInstruction
 from .integers import COMPARISONS, Operation
-from .numbers import Type, from_float, fused, rounded, signed, to_float, to_integer
+from .numbers import (
+    PACKED,
+    Type,
+    from_float,
+    fused,
+    plain_float,
+    rounded,
+    signed,
+    to_float,
+    to_integer,
+)
 from .reciprocals import approximate_reciprocal
 
 _ROUND_HALF_EVEN: Callable[[float], int] = round
@@ -49,6 +59,8 @@ def operation(opcode: str, t: Type, modifiers: tuple[str, ...]) -> Operation | N
         return lambda a, b, c: end(
             fused(float(start(a, bits)), float(start(b, bits)), float(start(c, bits)), bits), bits
         )
+    if opcode in _TWICE_ROUNDED and start is to_float and end is from_float:
+        return _rounded_by_packing(_TWICE_ROUNDED[opcode], bits)
     if opcode in BINARY:
         binary = BINARY[opcode]
         return lambda a, b: end(binary(start(a, bits), start(b, bits)), bits)
@@ -56,6 +68,28 @@ def operation(opcode: str, t: Type, modifiers: tuple[str, ...]) -> Operation | N
         unary = _UNARY[opcode]
         return lambda a: end(unary(start(a, bits)), bits)
     return None
+
+
+#: What Python computes with 53 bits and then has rounded to 24 is what was rounded to 24 at once.
+_TWICE_ROUNDED: dict[str, Callable[[float, float], float]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul,
+}  # fmt: skip
+
+
+def _rounded_by_packing(compute: Callable[[float, float], float], bits: int) -> Operation:
+    floats, integers = PACKED[bits]
+    pack, unpack, to_bytes, of_bytes = floats.pack, integers.unpack, integers.pack, floats.unpack
+
+    def run(a: int, b: int) -> int:
+        value = compute(of_bytes(to_bytes(a))[0], of_bytes(to_bytes(b))[0])
+        if value != value:
+            return from_float(value, bits)
+        try:
+            return unpack(pack(value))[0]  # type: ignore[no-any-return]
+        except OverflowError:
+            return from_float(copysign(inf, value), bits)
+
+    return run
 
 
 def _fused_toward_zero(a: float, b: float, c: float, bits: int) -> float:
@@ -73,12 +107,12 @@ def compare(name: str, t: Type) -> Operation:
     bits = t.bits
     if name in ("num", "nan"):
         wanted = name == "nan"
-        return lambda a, b: wanted == (isnan(to_float(a, bits)) or isnan(to_float(b, bits)))
+        return lambda a, b: wanted == (isnan(plain_float(a, bits)) or isnan(plain_float(b, bits)))
     unordered = len(name) == 3 and name.endswith("u")
     test = COMPARISONS[name.removesuffix("u") if unordered else name]
 
     def run(a: int, b: int) -> bool:
-        left, right = to_float(a, bits), to_float(b, bits)
+        left, right = plain_float(a, bits), plain_float(b, bits)
         if isnan(left) or isnan(right):
             return unordered
         return bool(test(left, right))
@@ -100,13 +134,13 @@ def convert(to: Type, source: Type, modifiers: tuple[str, ...]) -> Operation:
         round_off = whole
 
         def to_whole(a: int) -> int:
-            value = float(to_float(a, source.bits))
+            value = plain_float(a, source.bits)
             return to_integer(round_off(value) if isfinite(value) else value, to.kind, to.bits)
 
         return to_whole
 
     def between(a: int) -> int:
-        value = float(to_float(a, source.bits))
+        value = plain_float(a, source.bits)
         if isfinite(value) and value:
             near = float(whole(value)) if whole is not None else rounded(Fraction(value), to.bits)
             value = copysign(near, value)

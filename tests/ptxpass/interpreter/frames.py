@@ -44,8 +44,18 @@ class Frame:
 
 
 Operation = Callable[[Frame], Any]
-#: Operations one after another, the one behind them, and the number of what follows it.
-Stretch = tuple[tuple[Operation, ...], Operation, int]
+
+
+@dataclass(eq=False)
+class Stretch:
+    """``operations`` one after another, the one behind them, and the number of what follows it."""
+
+    operations: tuple[Operation, ...]
+    last: Operation
+    following: int
+    #: How often it was run, and what does so since it was run often.
+    runs: int = 0
+    fused: Any = None
 
 
 @dataclass(eq=False)
@@ -80,6 +90,6 @@ class Code:
         found = self._stretches.get(at)
         if found is None:
             last = self.decides.index(True, at)
-            found = tuple(self.operations[at:last]), self.operations[last], last + 1
+            found = Stretch(tuple(self.operations[at:last]), self.operations[last], last + 1)
             self._stretches[at] = found
         return found

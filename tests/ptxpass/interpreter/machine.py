@@ -15,7 +15,8 @@ from ptxpass.text.syntax import Function, Instruction, SymbolValue, Variable, na
 from .builtin_functions import BUILTINS
 from .collectives import Collective
 from .errors import PtxFault
-from .frames import BARRIER, EXIT, RETURN, Code, Frame, Invocation, Thread
+from .frames import BARRIER, EXIT, RETURN, Code, Frame, Invocation, Stretch, Thread
+from .fused import Fused
 from .grid import WARP, Grid, indices
 from .memory import UNWRITTEN, WINDOWS, AccessFault, Memory, from_generic
 from .scopes import Names, Register
@@ -26,6 +27,8 @@ _FUNCTION_BYTES = 128
 _MEMORY_ALIGNMENT = 16
 MOST_STEPS = 1_000_000
 MOST_FRAMES = 200
+OFTEN = 400
+"""Runs of a stretch that are worth making one function of it."""
 
 
 class Addresses:
@@ -278,17 +281,10 @@ class Machine:
         frame, steps = thread.frames[-1], thread.steps
         try:
             while True:
-                operations, last, following = frame.code.stretch(frame.at)
-                steps += following - frame.at
-                left = iter(operations)
-                try:
-                    for operation in left:
-                        operation(frame)
-                except (PtxFault, TypeError):
-                    frame.at = following - 1 - length_hint(left)
-                    raise
-                frame.at = following
-                signal = last(frame)
+                stretch = frame.code.stretch(frame.at)
+                steps += stretch.following - frame.at
+                run = _run_one_by_one if stretch.runs < OFTEN else _run_fused
+                signal = run(stretch, frame)
                 if signal is None:
                     if steps > MOST_STEPS:
                         raise PtxFault(f"more than {MOST_STEPS} instructions: it does not end")
@@ -350,6 +346,35 @@ class Machine:
     def _leave(self, frame: Frame) -> None:
         for block in frame.blocks:
             self.memory.remove(block)
+
+
+def _run_one_by_one(stretch: Stretch, frame: Frame) -> Any:
+    """What the last operation says."""
+    stretch.runs += 1
+    left = iter(stretch.operations)
+    try:
+        for operation in left:
+            operation(frame)
+    except (PtxFault, TypeError):
+        frame.at = stretch.following - 1 - length_hint(left)
+        raise
+    frame.at = stretch.following
+    return stretch.last(frame)
+
+
+def _run_fused(stretch: Stretch, frame: Frame) -> Any:
+    if stretch.fused is None:
+        stretch.fused = Fused(stretch.operations, stretch.last, stretch.following)
+    fused: Fused = stretch.fused
+    try:
+        return fused.run(frame)
+    except (PtxFault, TypeError) as error:
+        failing = fused.failing(error)
+        operation = (*stretch.operations, stretch.last)[failing]
+        frame.at = stretch.following - len(stretch.operations) + failing
+        if hasattr(operation, "statement"):
+            operation(frame)  # which says better what is wrong
+        raise
 
 
 def _nothing() -> None:

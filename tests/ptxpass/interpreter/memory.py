@@ -8,8 +8,11 @@ addresses are generic ones, as on NVIDIA GPUs.
 
 from __future__ import annotations
 
+import struct
 from bisect import bisect_right, insort
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from .errors import PtxFault
 
@@ -54,6 +57,18 @@ class Block:
         self.end = self.start + len(self.data)
 
 
+_NOWHERE = Block(0, b"", "", "")
+_CODES = {1: "<B", 2: "<H", 4: "<I", 8: "<Q"}
+
+
+def _unpacking(size: int) -> Callable[[Any, int], tuple[int]]:
+    """What takes a number of so many bytes from a place."""
+    if size in _CODES:
+        unpack: Callable[[Any, int], Any] = struct.Struct(_CODES[size]).unpack_from
+        return unpack
+    return lambda data, offset: (int.from_bytes(data[offset : offset + size], "little"),)
+
+
 def to_generic(space: str, address: int) -> int:
     """The generic address of an address of ``space``."""
     if space not in BASES:
@@ -90,8 +105,6 @@ class Memory:
         self._starts: list[int] = []
         self._blocks: dict[int, Block] = {}
         self._next = {name: start + FIRST_OFFSET for name, start in WINDOWS.items()}
-        #: Where somebody has read or written before, as most do again.
-        self._last = Block(0, b"", "", "")
 
     @property
     def blocks(self) -> list[Block]:
@@ -173,28 +186,41 @@ class Memory:
         block = max(before, key=lambda block: block.start)
         return f"are not allocated ({address - block.start} bytes after the start of {block.name})"
 
-    def _block(self, space: str, address: int, size: int) -> tuple[Block, int]:
-        """As ``find`` of an aligned address."""
-        block, generic = self._last, address + _BASE_OF[space]
-        if (
-            block.start <= generic <= block.end - size
-            and (not space or space == block.space)
-            and not generic % size
-        ):
-            return block, generic - block.start
-        found = self.find(space, address, size, size)
-        self._last = found[0]
-        return found
-
     def load(self, space: str, address: int, size: int) -> int:
-        block, offset = self._block(space, address, size)
-        return int.from_bytes(block.data[offset : offset + size], "little")
+        return self.loader(space, size)(address)
 
     def store(self, space: str, address: int, size: int, value: int) -> None:
-        block, offset = self._block(space, address, size)
-        if not block.writable:
-            raise AccessFault(f"{block.name} cannot be written")
-        block.data[offset : offset + size] = value.to_bytes(size, "little")
+        self.storer(space, size)(address, value)
+
+    def loader(self, space: str, size: int) -> Callable[[int], int]:
+        """What an instruction loads by: most of its addresses lie where the one before did."""
+        block, base, unpack = _NOWHERE, _BASE_OF[space], _unpacking(size)
+
+        def load(address: int) -> int:
+            nonlocal block
+            generic = address + base
+            if block.start <= generic <= block.end - size and not generic % size:
+                return unpack(block.data, generic - block.start)[0]
+            block, offset = self.find(space, address, size, size)
+            return unpack(block.data, offset)[0]
+
+        return load
+
+    def storer(self, space: str, size: int) -> Callable[[int, int], None]:
+        block, base = _NOWHERE, _BASE_OF[space]
+
+        def store(address: int, value: int) -> None:
+            nonlocal block
+            generic = address + base
+            if not (block.start <= generic <= block.end - size) or generic % size:
+                found, _ = self.find(space, address, size, size)
+                if not found.writable:
+                    raise AccessFault(f"{found.name} cannot be written")
+                block = found
+            offset = generic - block.start
+            block.data[offset : offset + size] = value.to_bytes(size, "little")
+
+        return store
 
     def read(self, address: int, size: int) -> bytes:
         """For the host."""

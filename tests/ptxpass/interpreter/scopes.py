@@ -69,8 +69,15 @@ class NameScope:
     numbered: dict[str, tuple[int, int, Type]] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
     lists: dict[str, Prototype | tuple[str, ...]] = field(default_factory=dict)
+    #: What ``find`` has found, once all is declared.
+    _found: dict[str, Meaning | None] = field(default_factory=dict)
 
     def find(self, name: str) -> Meaning | None:
+        if name not in self._found:
+            self._found[name] = self._search(name)
+        return self._found[name]
+
+    def _search(self, name: str) -> Meaning | None:
         match = _NUMBERED.fullmatch(name)
         scope: NameScope | None = self
         while scope is not None:

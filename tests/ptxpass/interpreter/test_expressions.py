@@ -14,6 +14,7 @@ from ptxpass.text.syntax import Instruction
 from .arithmetic import operation_of
 from .expressions import Kind, expression_of, writing
 from .frames import Frame
+from .fused import Fused
 from .numbers import Type
 
 _TYPES = ("b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64")
@@ -79,7 +80,16 @@ def test_they_say_what_functions_say(code: str) -> None:
             writing(3, expression, function, operands)(frame)
             return frame.bits[3]
 
-        assert outcome(compute) == outcome(lambda values=values: function(*values)), values
+        def compute_fused(operands: Any = operands, frame: Frame = frame) -> Any:
+            written = writing(3, expression, function, operands)
+            Fused([written], lambda frame: None, 1).run(frame)
+            return frame.bits[3]
+
+        assert (
+            outcome(compute_fused)
+            == outcome(compute)
+            == outcome(lambda values=values: function(*values))
+        ), values
 
 
 @pytest.mark.parametrize(

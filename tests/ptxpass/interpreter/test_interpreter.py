@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import struct
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from . import AccessFault, Machine, PtxFault, Trap, UnsupportedInstruction
-from .numbers import fused, rounded
+from . import AccessFault, Machine, PtxFault, Trap, UnsupportedInstruction, machine
+from .floats import operation
+from .numbers import Type, from_float, fused, rounded
+
+
+@pytest.fixture(autouse=True, params=["fused", "one by one"])
+def often(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Operations are one function from their first run on, or never."""
+    monkeypatch.setattr(machine, "OFTEN", 0 if request.param == "fused" else 1_000_000_000)
+
 
 HEAD = ".version 7.8\n.target sm_80\n.address_size 64\n"
 
@@ -22,10 +31,10 @@ def run(body: str, *inputs: int, before: str = "", threads: int = 1) -> int:
     registers = ".reg .b64 %rd<20>; .reg .b32 %r<20>; .reg .b16 %rs<9>; .reg .pred %p<9>;\n"
     registers += ".reg .f32 %f<9>; .reg .f64 %fd<9>;\n"
     code = f"{{\n{registers}{loads}\n{body}\nret;\n}}\n"
-    machine = Machine(f"{HEAD}{before}\n.visible .entry k ({parameters}) {code}")
-    out = machine.allocate(16, "out", bytes(16))
-    machine.launch("k", [out, *inputs], threads=threads)
-    return machine.memory.load("", out, 8)
+    loaded = Machine(f"{HEAD}{before}\n.visible .entry k ({parameters}) {code}")
+    out = loaded.allocate(16, "out", bytes(16))
+    loaded.launch("k", [out, *inputs], threads=threads)
+    return loaded.memory.load("", out, 8)
 
 
 @pytest.mark.parametrize(
@@ -230,6 +239,36 @@ def test_fused_multiplication_rounds_once(a: float, b: float, c: float) -> None:
         with np.errstate(all="ignore"):
             assert found == float(np.float32(exact))
     assert np.isnan(found) or found == struct.unpack("<f", struct.pack("<f", found))[0]
+
+
+@given(st.floats(width=32), st.floats(width=32), st.floats(width=32))
+def test_sums_and_products_are_those_of_numpy(a: float, b: float, c: float) -> None:
+    left, right = (from_float(each, 32) for each in (a, b))
+    with np.errstate(all="ignore"):
+        one, two = np.float32(a), np.float32(b)
+        for opcode, expected in (("add", one + two), ("sub", one - two), ("mul", one * two)):
+            found = operation(opcode, Type("f", 32), ())
+            assert found is not None and found(left, right) == from_float(expected, 32)
+    if np.isfinite([a, b, c]).all() and (exact := Fraction(a) * Fraction(b) + Fraction(c)):
+        assert fused(a, b, c, 32) == rounded(exact, 32)
+
+
+def test_where_it_goes_wrong() -> None:
+    """The line, the thread and what nobody has written, in the middle of a loop."""
+    body = """
+    mov.u32 %r1, 0;
+    mov.u32 %r2, %tid.x;
+    $again: add.u32 %r1, %r1, 1;
+    setp.lt.u32 %p1, %r1, 3;
+    @%p1 bra $again;
+    shl.b32 %r3, %r1, 1;
+    add.u32 %r4, %r3, %r5;
+    """
+    with pytest.raises(PtxFault) as raised:
+        run(body, threads=2)
+    text = str(raised.value)
+    assert "never written: %r5" in text and "add.u32 %r4, %r3, %r5" in text
+    assert "thread (0, 0, 0) of block (0, 0, 0)" in text
 
 
 @given(st.integers(-(2**63), 2**63 - 1))

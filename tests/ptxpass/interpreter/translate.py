@@ -26,7 +26,7 @@ from .accesses import Accesses
 from .arithmetic import operation_of
 from .collectives import Collectives, is_collective
 from .errors import PtxFault, Trap, UnsupportedInstruction
-from .expressions import Kind, expression_of, writing
+from .expressions import Kind, expression_of, writing, written_as
 from .frames import BARRIER, EXIT, RETURN, Code, Fetch, Frame, Invocation, Operation, Pass
 from .numbers import Type, type_named
 from .scopes import Buffer, Meaning, Names, NameScope, Register, is_operation, read_names
@@ -52,7 +52,7 @@ class _Translator:
         self._machine = machine
         self._names: Names = read_names(function)
         self._scope: NameScope = NameScope(None)
-        self._accesses = Accesses(machine, self._meaning, self.getter)
+        self._accesses = Accesses(machine, self._meaning, self.getter, self._operand)
         self._collectives = Collectives(self._meaning, self.getter)
 
     def code(self) -> Code:
@@ -151,7 +151,11 @@ class _Translator:
                 raise PtxFault(f"{name} was never written")
             return None
 
-        return run
+        statement = getattr(operation, "statement", None)
+        if statement is None:
+            return run
+        # What nobody has written raises TypeError there.
+        return written_as(run, lambda n: f"if (bits[{place}] ^ {1 - wanted}) == 1: {statement(n)}")
 
     def _operation(self, instruction: Instruction) -> Operation:
         opcode = instruction.opcode
@@ -259,7 +263,7 @@ class _Translator:
         def run(frame: Frame) -> None:
             frame.at = target
 
-        return run
+        return written_as(run, lambda name: f"frame.at = {target}")
 
     def _indexed_branch(self, instruction: Instruction) -> Operation:
         index, name = instruction.operands
