@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sharedoa as oa
 from sharedoa import f32, i32
 from tests.codegen.interpreted import InterpretedGpu
+from tests.differential.effort import programs
+from tests.differential.whole_arrays import make_program
+from tests.source_files import load_module
 
 
 @oa.value
@@ -135,3 +140,32 @@ def test_the_same_everywhere(layout: str) -> None:
     expected = _run("python", layout)
     for backend in "cpu", InterpretedGpu():
         assert _run(backend, layout) == expected
+
+
+_COUNT = 3
+
+
+def _played(module: Any, seed: int, backend: object, layout: str) -> list[Any]:
+    """What ``run`` returns, and all fields of all nodes. Each of the first is alone with another
+    node, and who comes after that is either of the two."""
+    with oa.Heap(backend=backend, layout=layout):
+        nodes, others = oa.new(module.Node, _COUNT), oa.new(module.Node, _COUNT)
+        numbers = np.arange(3 * _COUNT, dtype=np.int32).reshape(_COUNT, 3)
+        for number, each in enumerate((nodes, others)):
+            each.a, each.b, each.x = numbers + number, 2 * numbers - number, numbers[:, number]
+        nodes.next, others.next = others, nodes if seed % 2 else others
+        found = [nodes.run([1, 2, 5]).numpy().tolist()]
+        for each in nodes, others:
+            fields = each.a, each.b, each.x, each.pair["items"], each.pair["more"]
+            found += [field.numpy().tolist() for field in fields]
+        return found
+
+
+def test_random_methods(tmp_path: Path) -> None:
+    for seed in range(programs(30)):
+        text = make_program(seed)
+        module = load_module(tmp_path, text)
+        expected = _played(module, seed, "python", "aos")
+        in_tiles = "tile" if seed % 2 else "aos"
+        for backend, layout in ("cpu", "aos"), ("cpu", "tile"), (InterpretedGpu(), in_tiles):
+            assert _played(module, seed, backend, layout) == expected, text

@@ -36,7 +36,7 @@ MUTATIONS = (
         "_part(emitter, lvalue, ANY, item, place * size)",
         "_part(emitter, lvalue, place, item, place * size)",
         "LLVM moves reads of elements across the store of the value that has them",
-        ("tests/codegen/test_whole_inline_arrays.py",),
+        ("tests/codegen/test_whole_inline_arrays.py::test_the_same_everywhere",),
     ),
     Mutation(
         "roots of small floats on GPUs", "sharedoa/targets/nvptx_root.py",
