@@ -27,6 +27,9 @@ POISON = 0xDD
 _NEVER = 1 << 62
 """More deletions than there will be."""
 _NO_SLOTS = np.zeros(0, np.int64)
+_FEW = 16
+"""Slots that are sorted at each use whatever there are; its root times that of all others are, too.
+"""
 
 SlotNumbers = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -34,13 +37,19 @@ SlotNumbers = np.ndarray[Any, np.dtype[np.int64]]
 class FreeList:
     """Slot numbers, of which the lowest go out first; whole arrays go in and out at once. Which
     slot an object gets does not depend on what a region has room for, or on who was deleted first.
+
+    Most are in ascending order. Those that came late are in descending order behind them: to sort
+    these few at each use, and all together only when they are more than a few square roots, spares
+    a look at all for each that comes.
     """
 
     def __init__(self) -> None:
         self._slots = _NO_SLOTS
-        #: Where those in the list begin and end; before them is what was taken out last.
-        self._first = self._end = 0
+        #: Where those in the list begin, where those that came late do, and where all end.
+        self._first = self._late = self._end = 0
         self._is_sorted = True
+        #: How many of those taken out last were before ``_first``; others are behind ``_end``.
+        self._taken = 0
 
     def __len__(self) -> int:
         return self._end - self._first
@@ -48,10 +57,11 @@ class FreeList:
     def reserve(self, count: int) -> None:
         """Make room for so many more. Afterwards ``push`` of these needs no memory."""
         if self._end + count > len(self._slots):
-            listed = self.all()
             grown = np.empty(max(len(self) + count, 2 * len(self)), np.int64)
-            grown[: len(self)] = listed
-            self._slots, self._first, self._end = grown, 0, len(self)
+            grown[: len(self)] = self.all()
+            moved = self._first
+            self._slots, self._first = grown, 0
+            self._late, self._end = self._late - moved, self._end - moved
 
     def push(self, slots: np.ndarray[Any, Any]) -> None:
         self.reserve(len(slots))
@@ -60,36 +70,61 @@ class FreeList:
         self._end, self._is_sorted = end, False
 
     def push_one(self, slot: int) -> None:
-        first = self._first - 1
-        if first >= 0 and self._is_sorted and (not self or slot < self._slots[first + 1]):
-            self._slots[first] = slot
-            self._first = first
-        else:
-            self.reserve(1)
-            self._slots[self._end] = slot
-            self._end, self._is_sorted = self._end + 1, False
+        self.reserve(1)
+        self._slots[self._end] = slot
+        self._end, self._is_sorted = self._end + 1, False
 
     def pop(self) -> int:
         """The lowest one."""
         self._sort()
-        self._first += 1
-        return int(self._slots[self._first - 1])
+        most, late = self._late - self._first, self._end - self._late
+        if late and (not most or self._slots[self._end - 1] < self._slots[self._first]):
+            slot = self._slots[self._end - 1]
+        else:
+            slot = self._slots[self._first]
+        self.drop(1, slot)
+        return int(slot)
 
     def lowest(self, count: int) -> np.ndarray[Any, Any]:
+        """In ascending order."""
         self._sort()
-        return self.all()[:count].copy()
+        most = self._slots[self._first : self._late][:count]
+        late = self._slots[self._late : self._end][::-1][:count]
+        both = np.concatenate([most, late])
+        if len(late):
+            sort(both)
+        return both[:count]
 
-    def drop(self, count: int) -> None:
-        """Take out the lowest, or with a negative ``count`` put back what was taken out last."""
-        self._first += count
+    def drop(self, count: int, last: int) -> None:
+        """Take out the ``count`` lowest, up to ``last``."""
+        most = self._slots[self._first : self._late]
+        self._taken = int(most.searchsorted(last, "right"))
+        self._first += self._taken
+        self._end -= count - self._taken
+
+    def put_back(self, count: int) -> None:
+        """All that were taken out last."""
+        self._first -= self._taken
+        self._end += count - self._taken
 
     def all(self) -> np.ndarray[Any, Any]:
         return self._slots[self._first : self._end]
 
     def _sort(self) -> None:
-        if not self._is_sorted:
-            self.all().sort(kind="stable")  # of two sorted parts that takes one look
-            self._is_sorted = True
+        if self._is_sorted:
+            return
+        late = self._end - self._late
+        if late > _FEW and late**2 > _FEW * (self._late - self._first):
+            sort(self.all())
+            self._late = self._end
+        else:
+            sort(self._slots[self._late : self._end][::-1])
+        self._is_sorted = True
+
+
+def sort(slots: np.ndarray[Any, Any]) -> None:
+    """In place; of parts that are in order in one look."""
+    slots.sort(kind="stable")
 
 
 class Region:
@@ -254,12 +289,14 @@ class Region:
         taken: list[tuple[Slots, bool]] = []
         reused = min(count, len(self.free_list))
         if reused:
-            taken.append((as_slots(self.free_list.lowest(reused)), True))
+            numbers = self.free_list.lowest(reused)
+            taken.append((as_slots(numbers), True))
         fresh = count - reused
         if fresh:
             taken.append((slice(self.unused_from, self.unused_from + fresh, 1), False))
         # Nothing below can fail.
-        self.free_list.drop(reused)
+        if reused:
+            self.free_list.drop(reused, numbers[-1])
         self.unused_from += fresh
         for slots, _ in taken:
             self.live[slots] = 1
@@ -279,7 +316,7 @@ class Region:
     def take_back(self, slots: Slots, count: int, is_reused: bool) -> None:
         """The opposite of ``take``, of what was taken last first; needs no memory."""
         if is_reused:
-            self.free_list.drop(-count)
+            self.free_list.put_back(count)
         else:
             assert isinstance(slots, slice)
             self.clear(slots)

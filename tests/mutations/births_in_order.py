@@ -10,9 +10,15 @@ _ORDER, _IN_ORDER = "sharedoa/heap/birth_order.py", ("tests/runtime/test_birth_o
 MUTATIONS = (
     Mutation(
         "the host takes the places that were freed first", "sharedoa/heap/regions.py",
-        "        if not self._is_sorted:\n", "        if False:\n",
+        "        if self._is_sorted:\n", "        if True:\n",
         "where objects stand depends on the room of regions, and so on when runs of a GPU ended",
         ("tests/runtime/test_birth_order.py::test_the_host_takes_the_lowest_places_first",),
+    ),
+    Mutation(
+        "all that are free are sorted for each that comes", "sharedoa/heap/regions.py",
+        "if late > _FEW and late**2 > _FEW * (self._late - self._first):", "if late:",
+        "a host that deletes one and makes one waits for a look at a million free slots",
+        ("tests/heap/test_free_list.py::test_who_comes_late_costs_no_look_at_all",),
     ),
     Mutation(
         "what a launch marks is not fetched", _SHOWN,
