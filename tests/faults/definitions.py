@@ -186,6 +186,42 @@ property_override: get
         @property
         def get(self) -> i32:
             return 1
+property_override_without_setter: half, setter, getter
+    class A(oa.Object):
+        x: f32
+        @property
+        def half(self) -> f32:
+            return self.x
+        @half.setter
+        def half(self, v: f32) -> None:
+            self.x = v
+    class C(A):
+        @property
+        def half(self) -> f32:
+            return self.x
+object_of_an_abc: step, abstract, subclass
+    import abc
+    class A(oa.Object, abc.ABC):
+        @abc.abstractmethod
+        def step(self) -> i32:
+            return 1
+    oa.new(A)
+abc_registered: register, subclass
+    Base.register(int)
+final_without_value: RATE, Final, f32
+    from typing import Final
+    class A(oa.Object):
+        RATE: Final[float]
+field_of_text: str, text
+    class A(oa.Object):
+        name: str
+    oa.new(A)
+field_of_a_plain_class: Plain, oa.Object
+    class Plain:
+        pass
+    class A(oa.Object):
+        plain: Plain
+    oa.new(A)
 override_other_result: get, signature
     class C(Base):
         def get(self) -> f32:
