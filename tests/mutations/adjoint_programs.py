@@ -4,12 +4,29 @@ from .mutation import Mutation
 
 _ADJOINT = "sharedoa/ir/adjoint"
 _RULES = "tests/gradients/test_rules.py"
+_FUNCTIONS = ("tests/gradients/test_functions.py",)
 _EVERYTHING = (f"{_RULES}::test_everything_in_two_classes_and_two_steps",)
 _TAPES = "tests/gradients/test_records.py"
 _AGAIN = "tests/gradients/test_untouched.py"
 _WORDS = "tests/gradients/test_tape_words.py"
 
 MUTATIONS = (
+    Mutation(
+        "items from the end of an array",
+        "sharedoa/ir/adjoint/rules.py",
+        "    if not wraps:\n        return same(number)\n",
+        "    return same(number)\n",
+        "an item that is chosen by a negative number has no adjoint",
+        _FUNCTIONS,
+    ),
+    Mutation(
+        "remainders by their divisor",
+        "sharedoa/ir/adjoint/rules.py",
+        'whole = code.math("trunc", quotient)',
+        "whole = quotient",
+        "wrong adjoints of what fmod divides by",
+        _FUNCTIONS,
+    ),
     Mutation(
         "floats that threads share through integers are reversed",
         "sharedoa/ir/adjoint/program.py",
