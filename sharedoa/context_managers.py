@@ -23,6 +23,7 @@ class _LetGo(ref[Any]):
     be handled."""
 
     __slots__ = ("close",)
+    close: Callable[[], object]
 
 
 class _Exit:
@@ -35,12 +36,19 @@ class _Exit:
             return leave
         held = partial(leave, manager)
         manager.let_go = _LetGo(held, methodcaller("close"))
-        manager.let_go.close = manager.gen.close
+        manager.let_go.close = bool
         return held
 
 
 class _Manager(_GeneratorContextManager[T]):
+    #: Of who looked at ``__exit__`` last, if it was looked at of this.
+    let_go: _LetGo | None = None
     __exit__ = _Exit()
+
+    def __enter__(self) -> T:
+        if self.let_go is not None:
+            self.let_go.close = self.gen.close
+        return super().__enter__()
 
 
 def contextmanager(function: Callable[P, Iterator[T]]) -> Callable[P, _GeneratorContextManager[T]]:

@@ -103,6 +103,12 @@ def test_as_those_of_contextlib() -> None:
         raise ZeroDivisionError
     assert notes == ["begun", "failed", "ended"]
     notes.clear()
+    looked_at = noted(notes)
+    assert callable(getattr(looked_at, "__exit__", None)) and not notes
+    with looked_at:
+        assert notes == ["begun"]
+    assert notes == ["begun", "ended"]
+    notes.clear()
     with ExitStack() as stack:
         assert stack.enter_context(noted(notes)) == 1
         assert notes == ["begun"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa import f64, i32, inline
+from sharedoa import f64, i32, i64, inline, u32
 
 
 @oa.value
@@ -127,3 +128,54 @@ def test_ways_back_of_functions() -> None:
                 expected = slopes(function, *at)
                 assert each == pytest.approx(expected, rel=1e-6, abs=1e-8), (function.name, at)
             tape.zero()
+
+
+class Holder(oa.Object):
+    row: Row
+    items: inline[f64, 3]
+    out: f64
+
+    def turn(self, rounds: u32, start: i64) -> None:
+        """Loops that carry compound values, with counters of several types."""
+        whole, before = self.row, self.row.items[2]
+        for k in range(rounds):
+            first = whole.items[0] * before
+            whole = Row([whole.items[1], whole.items[2] + first, first], whole.table)
+            before = before * whole.table[k % 2, 1] + 0.5
+        k = start
+        while k < 3:
+            self.items[k] = self.items[k] * whole.items[k]
+            k += 1
+        self.row = whole
+        self.out = whole.items[0] * whole.items[1] + self.items[1] * self.row.table[0, 1] + before
+
+
+def outcome(given: np.ndarray[Any, Any], backward: bool) -> Any:
+    with oa.Heap(backend="cpu", capacity="64MiB"):
+        holders = oa.new(Holder, 2)
+        for number, numbers in enumerate(given):
+            holders[number].row = Row(
+                numbers[:3].tolist(), [numbers[3:5].tolist(), numbers[5:7].tolist()]
+            )
+            holders[number].items = numbers[7:].tolist()
+        with oa.tape() as tape:
+            holders.turn(4, 1)
+        loss = holders.out.numpy().sum()
+        if not backward:
+            return float(loss)
+        tape.backward(holders.out, np.ones(2))
+        rows, items = holders.grad.row, holders.grad.items
+        return np.concatenate(
+            [rows["items"].numpy(), rows["table"].numpy().reshape(2, 4), items.numpy()], axis=1
+        )
+
+
+def test_ways_back_of_compound_values() -> None:
+    given = np.random.default_rng(5).uniform(0.4, 1.6, (2, 10))
+    found, step = outcome(given, True), 1e-6
+    for place in np.ndindex(*given.shape):
+        above, below = given.copy(), given.copy()
+        above[place] += step
+        below[place] -= step
+        slope = (outcome(above, False) - outcome(below, False)) / (2 * step)
+        assert found[place] == pytest.approx(slope, rel=1e-5, abs=1e-7), place

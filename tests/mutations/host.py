@@ -467,8 +467,7 @@ MUTATIONS = (
     ),
     Mutation(
         "blocks of generators end in __exit__", "sharedoa/context_managers.py",
-        "        manager.let_go.close = manager.gen.close\n",
-        "        manager.let_go.close = len\n",
+        "            self.let_go.close = self.gen.close\n", "            pass\n",
         "adjoints are gone, launches go through a stream of others, after Ctrl-C",
         ("tests/test_context_managers.py::test_settings_of_a_scope_are_left",),
     ),
