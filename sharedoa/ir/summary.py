@@ -53,18 +53,6 @@ class Summary:
         """The accesses of these kinds."""
         return frozenset(access for access in self.accesses if access.how in how)
 
-    @property
-    def reads(self) -> frozenset[Access]:
-        return self.of("read")
-
-    @property
-    def writes(self) -> frozenset[Access]:
-        return self.of("write")
-
-    @property
-    def adds(self) -> frozenset[Access]:
-        return self.of("add", "min", "max")
-
 
 #: Of a function that may do anything.
 ANY_EFFECT = Summary(

@@ -17,7 +17,7 @@ from sharedoa.ir.operations import Effects
 from sharedoa.ir.origins import ANYTHING, Via, origins_in, own
 from sharedoa.ir.passes.candidates import narrow_candidates
 from sharedoa.ir.roles import ANY, EVERYTHING, Role, stored_roles
-from sharedoa.ir.summary import ANY_EFFECT, Access, Summary, summarize
+from sharedoa.ir.summary import ANY_EFFECT, Access, How, Summary, summarize
 from sharedoa.ir.text import NOWHERE
 from sharedoa.model.types import ReferenceType
 
@@ -25,6 +25,8 @@ from ..differential.effort import examples
 from ..differential.programs import Size
 from ..modes import half_of
 from .programs import app_kernels, job, program_of, random_program
+
+ADDS: tuple[How, ...] = ("add", "min", "max")
 
 
 @oa.value
@@ -146,8 +148,8 @@ def test_own_fields() -> None:
         node.scale(f32(2))
 
     summary = _of_method(kernel, "Node.scale")
-    assert _plain(summary.reads) == _plain(summary.writes) == {(_field("value"), own(0))}
-    assert summary.adds == frozenset() and summary.effects == Effects.NOTHING
+    assert _plain(summary.of("read")) == _plain(summary.of("write")) == {(_field("value"), own(0))}
+    assert summary.of(*ADDS) == frozenset() and summary.effects == Effects.NOTHING
 
 
 def test_objects_that_are_reached() -> None:
@@ -155,10 +157,10 @@ def test_objects_that_are_reached() -> None:
         out[0] = node.neighbour()
 
     summary = _of_method(kernel, "Node.neighbour")
-    assert _plain(summary.reads) == {(_field("next"), own(0)), (_field("value"), Via(0))}
+    assert _plain(summary.of("read")) == {(_field("next"), own(0)), (_field("value"), Via(0))}
     whole = _of_kernel(kernel)
-    assert whole.reads == summary.reads
-    assert _plain(whole.writes) == {(_FLOATS, own(1))}
+    assert whole.of("read") == summary.of("read")
+    assert _plain(whole.of("write")) == {(_FLOATS, own(1))}
 
 
 def test_what_loops_carry_is_reached() -> None:
@@ -166,7 +168,7 @@ def test_what_loops_carry_is_reached() -> None:
         node.last().value = f32(1)
 
     assert _of_method(kernel, "Node.last").returns == {own(0), Via(0)}
-    assert _plain(_of_kernel(kernel).writes) == {(_field("value"), Via(0))}
+    assert _plain(_of_kernel(kernel).of("write")) == {(_field("value"), Via(0))}
 
 
 def test_leaving_a_loop_in_a_branch_carries_a_reference() -> None:
@@ -179,16 +181,16 @@ def test_leaving_a_loop_in_a_branch_carries_a_reference() -> None:
         node.value = f32(1)
 
     written = {(_field("value"), own(0)), (_field("value"), own(1))}
-    assert _plain(_of_kernel(kernel).writes) == written
+    assert _plain(_of_kernel(kernel).of("write")) == written
 
 
 def test_references_in_value_structs_are_reached() -> None:
     def kernel(a: Node, b: Node) -> None:
         change(Pair(a, b))
 
-    assert _plain(_of_method(kernel, "change").writes) == {(_field("value"), Via(0))}
+    assert _plain(_of_method(kernel, "change").of("write")) == {(_field("value"), Via(0))}
     written = {(_field("value"), Via(0)), (_field("value"), Via(1))}
-    assert _plain(_of_kernel(kernel).writes) == written
+    assert _plain(_of_kernel(kernel).of("write")) == written
 
 
 def test_elements_and_objects_of_arrays() -> None:
@@ -197,8 +199,8 @@ def test_elements_and_objects_of_arrays() -> None:
         nodes[i].value = values[i]
 
     summary = _of_kernel(kernel)
-    assert _plain(summary.reads) == {(_NODES, own(0)), (_FLOATS, own(1))}
-    assert _plain(summary.writes) == {(_field("value"), Via(0))}
+    assert _plain(summary.of("read")) == {(_NODES, own(0)), (_FLOATS, own(1))}
+    assert _plain(summary.of("write")) == {(_field("value"), Via(0))}
 
 
 def test_members_and_constant_indices() -> None:
@@ -206,21 +208,24 @@ def test_members_and_constant_indices() -> None:
         out[0] = node.parts(2)
 
     summary = _of_method(kernel, "Node.parts")
-    assert _plain(summary.writes) == {(_field("marks", ANY), own(0))}
-    assert _plain(summary.reads) == {(_field("marks", 1), own(0)), (_field("place", "x"), own(0))}
+    assert _plain(summary.of("write")) == {(_field("marks", ANY), own(0))}
+    assert _plain(summary.of("read")) == {
+        (_field("marks", 1), own(0)),
+        (_field("place", "x"), own(0)),
+    }
 
 
 def test_parameters_of_callees_are_those_of_the_call() -> None:
     def kernel(a: Node, b: Node) -> None:
         b.take(a)
 
-    assert _plain(_of_method(kernel, "Node.give").writes) == {(_field("value"), own(1))}
+    assert _plain(_of_method(kernel, "Node.give").of("write")) == {(_field("value"), own(1))}
     take = _of_method(kernel, "Node.take")
-    assert _plain(take.writes) == {(_field("value"), own(0))}
-    assert _plain(take.reads) == {(_field("value"), own(1))}
+    assert _plain(take.of("write")) == {(_field("value"), own(0))}
+    assert _plain(take.of("read")) == {(_field("value"), own(1))}
     whole = _of_kernel(kernel)
-    assert _plain(whole.writes) == {(_field("value"), own(1))}
-    assert _plain(whole.reads) == {(_field("value"), own(0))}
+    assert _plain(whole.of("write")) == {(_field("value"), own(1))}
+    assert _plain(whole.of("read")) == {(_field("value"), own(0))}
 
 
 def test_references_that_callees_return() -> None:
@@ -228,7 +233,7 @@ def test_references_that_callees_return() -> None:
         a.itself().count = 1
         a.either(b, True).value = f32(2)
 
-    assert _plain(_of_kernel(kernel).writes) == {
+    assert _plain(_of_kernel(kernel).of("write")) == {
         (_field("count"), own(0)), (_field("value"), own(0)), (_field("value"), own(1)),
     }  # fmt: skip
 
@@ -240,7 +245,7 @@ def test_null_is_nobodys() -> None:
             node = a
         node.value = f32(1)  # type: ignore[union-attr]
 
-    assert _plain(_of_kernel(kernel).writes) == {(_field("value"), own(0))}
+    assert _plain(_of_kernel(kernel).of("write")) == {(_field("value"), own(0))}
 
 
 def test_a_lane_is_another_object_than_the_one_that_is_passed() -> None:
@@ -250,7 +255,9 @@ def test_a_lane_is_another_object_than_the_one_that_is_passed() -> None:
     program = program_of(kernel)
     (method,) = (f for f in program.functions.values() if f.kind == "method")
     method.known = {0: Lane(2)}
-    assert _plain(summarize(program)[program.kernel.symbol].writes) == {(_field("value"), ANYTHING)}
+    assert _plain(summarize(program)[program.kernel.symbol].of("write")) == {
+        (_field("value"), ANYTHING)
+    }
 
 
 # -------------------------------------------------------------------- atomics
@@ -264,9 +271,9 @@ def test_atomics_whose_result_is_not_used() -> None:
         oa.atomic_min(values, 3, f32(1))
 
     summary = _of_kernel(kernel)
-    assert {access.how for access in summary.adds} == {"add", "max", "min"}
-    assert _plain(summary.adds) == {(_FLOATS, own(1))}
-    assert summary.reads == summary.writes == frozenset()
+    assert {access.how for access in summary.of(*ADDS)} == {"add", "max", "min"}
+    assert _plain(summary.of(*ADDS)) == {(_FLOATS, own(1))}
+    assert summary.of("read") == summary.of("write") == frozenset()
 
 
 @pytest.mark.parametrize("way", ["used", "exch", "cas"])
@@ -282,8 +289,8 @@ def test_other_atomics_read_and_write(way: str) -> None:
 
     summary = _of_kernel({"used": used, "exch": exch, "cas": cas}[way])
     place = (("element", i32), own(1)) if way == "cas" else (_FLOATS, own(0))
-    assert _plain(summary.reads) == {place}
-    assert place in _plain(summary.writes) and not summary.adds
+    assert _plain(summary.of("read")) == {place}
+    assert place in _plain(summary.of("write")) and not summary.of(*ADDS)
 
 
 # --------------------------------------------------------------- other effects
@@ -333,7 +340,7 @@ def test_circles_of_calls() -> None:
     summary = _of_method(kernel, "Node.circle")
     assert summary.effects == Effects.LINGERS
     # Of the object itself by the first call, else of others.
-    assert _plain(summary.reads) == {(_field("value"), Via(0)), (_field("next"), Via(0))}
+    assert _plain(summary.of("read")) == {(_field("value"), Via(0)), (_field("next"), Via(0))}
     assert _of_kernel(kernel).effects == Effects.LINGERS
 
 
@@ -346,16 +353,16 @@ def _updating(node: Node, by: f32) -> None:
 
 def test_virtual_calls_do_what_any_candidate_does() -> None:
     summary = _of_kernel(_updating)
-    assert _plain(summary.reads) == {(_field("value"), own(0)), (_field("next"), own(0))}
-    assert _plain(summary.writes) == {(_field("count"), own(0)), (_field("value"), Via(0))}
+    assert _plain(summary.of("read")) == {(_field("value"), own(0)), (_field("next"), own(0))}
+    assert _plain(summary.of("write")) == {(_field("count"), own(0)), (_field("value"), Via(0))}
     assert summary.effects == Effects.REPORTS
 
 
 def test_candidates_that_have_no_objects_do_nothing() -> None:
     classes = [cls.__sharedoa__.type_index for cls in (Node, Loud)]
     summary = _of_kernel(_updating, populated=classes)
-    assert _plain(summary.reads) == {(_field("value"), own(0))}
-    assert _plain(summary.writes) == {(_field("count"), own(0))}
+    assert _plain(summary.of("read")) == {(_field("value"), own(0))}
+    assert _plain(summary.of("write")) == {(_field("count"), own(0))}
     assert _of_kernel(_updating, populated=[]) == Summary()
 
 
@@ -363,7 +370,7 @@ def test_tests_of_classes_read_no_fields() -> None:
     def kernel(node: Node, out: oa.Array[i32]) -> None:
         out[0] = i32(isinstance(node, Loud))
 
-    assert _of_kernel(kernel).reads == frozenset()
+    assert _of_kernel(kernel).of("read") == frozenset()
 
 
 # -------------------------------------------------------------- whole programs
@@ -372,7 +379,9 @@ def test_tests_of_classes_read_no_fields() -> None:
 def _assert_complete(program: Program) -> None:
     """What is stored to anywhere is in the summary of the kernel, as it reaches everything."""
     summary = summarize(program)[program.kernel.symbol]
-    assert {access.role for access in summary.writes | summary.adds} == stored_roles(program)
+    assert {access.role for access in summary.of("write") | summary.of(*ADDS)} == stored_roles(
+        program
+    )
 
 
 @settings(max_examples=examples(20))
@@ -439,7 +448,7 @@ def test_one_array_passed_twice() -> None:
         put(values, values)
 
     summary = _of_kernel(kernel)
-    assert _plain(summary.reads) == _plain(summary.writes) == {(_FLOATS, own(0))}
+    assert _plain(summary.of("read")) == _plain(summary.of("write")) == {(_FLOATS, own(0))}
 
 
 # ------------------------------------------------- kinds that are declared later
