@@ -77,10 +77,6 @@ class Unit:
                 heap.add_synchronize_hook(records_of(heap.backend).raise_first)
                 _watched.add(heap)
 
-    @property
-    def name(self) -> str:
-        return self._loaded.name
-
     def heap(self) -> Heap | None:
         """The one that it was bound to last."""
         return self._loaded.heap()

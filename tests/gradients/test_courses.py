@@ -249,6 +249,28 @@ def test_losses_that_are_read(counts: Counts) -> None:
     assert counts.followed == 5
 
 
+@pytest.mark.parametrize("changes", [False, True])
+def test_losses_that_are_read_at_the_end(changes: bool, counts: Counts) -> None:
+    """``changes``: what was read is another by then."""
+
+    def history(world: World, found: list[Any]) -> None:
+        for number in range(5):
+            world.begin()
+            with oa.tape() as tape:
+                world.steps()
+                loss = (world.beads.x * np.arange(COUNT) ** 2).sum() + world.out.sum() / 3.0
+            if changes:
+                world.beads.x, world.out[:] = 3.0 + number, -1.0
+            tape.backward(loss)
+            found.append(world.seen())
+            tape.zero()
+            del loss, tape
+            gc.collect()  # the next one copies to the same places
+
+    check(history)
+    assert counts.followed == 4 and counts.backs >= 2
+
+
 def _new_arrays(world: World) -> None:
     world.weights = oa.array(f64, np.linspace(1.0, 2.0, COUNT))
 

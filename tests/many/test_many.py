@@ -482,3 +482,13 @@ def test_a_class_may_have_fields_of_these_names(processor: None) -> None:
     objects.sort()
     assert objects.sum.numpy().tolist() == [2, 3]
     assert objects.sum.sum() == 5 and objects.size.max() == 0
+
+
+def test_fields_are_sorted_where_a_device_has_them() -> None:
+    values, order = (np.random.default_rng(k).permutation(300) for k in range(2))
+    with oa.Heap(backend=PretendDevice(1 << 16), capacity="64MiB"):
+        points = oa.new(Point, 300, x=values)
+        points[order].x.sort()
+        assert points[order].x.numpy().tolist() == [*range(300)]
+        points.x.sort()
+        assert points.x.numpy().tolist() == [*range(300)]
