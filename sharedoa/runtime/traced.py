@@ -165,7 +165,9 @@ class Traced(NDArrayOperatorsMixin):
         return cast("Traced", np.sqrt(self))
 
     def dot(self, other: Any) -> Traced:
-        return cast("Traced", self * other).sum()
+        if getattr(other, "ndim", 0) > 2:
+            raise _unknown("dot of more than two dimensions")
+        return cast("Traced", self @ other)
 
     # ------------------------------------------------------------ backwards
 
@@ -312,15 +314,23 @@ def _matmul_left(a: Numbers, y: Numbers, x: Numbers, w: Numbers) -> Numbers:
         return a * w
     if w.ndim == 1:
         return np.expand_dims(a, -1) * w
-    return w @ a if x.ndim == 1 else a @ np.swapaxes(w, -1, -2)
+    return _times_column(w, a) if x.ndim == 1 else a @ np.swapaxes(w, -1, -2)
 
 
 def _matmul_right(a: Numbers, y: Numbers, x: Numbers, w: Numbers) -> Numbers:
     if x.ndim == w.ndim == 1:
         return a * x
     if x.ndim == 1:
-        return np.multiply.outer(x, a)
-    return np.swapaxes(x, -1, -2) @ a
+        products: Numbers = np.expand_dims(x, -1) * np.expand_dims(a, -2)
+        return products
+    transposed: Numbers = np.swapaxes(x, -1, -2)
+    return _times_column(transposed, a) if w.ndim == 1 else transposed @ a
+
+
+def _times_column(matrices: Numbers, vectors: Numbers) -> Numbers:
+    """Each matrix times its vector."""
+    found: Numbers = matrices @ np.expand_dims(vectors, -1)
+    return found[..., 0]
 
 
 #: By function, for each operand: from the adjoint, the result and the operands to its adjoint.

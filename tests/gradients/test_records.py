@@ -32,6 +32,8 @@ def heap() -> Any:
 
 TARGET = np.array([[0.5, -1.0], [2.0, 0.25], [1.0, 1.0]])
 WEIGHTS = np.array([1.0, 2.0, 3.0])
+MATRIX = np.array([[0.5, -1.5], [2.0, 0.75]])
+STACK = np.arange(27.0).reshape(3, 3, 3) ** 0.5
 #: Of positions and masses: what is computed of views, or of what NumPy has of them.
 LOSSES: dict[str, Callable[[Any, Any], Any]] = {
     "squares": lambda pos, mass: ((pos - TARGET) ** 2).sum(),
@@ -40,6 +42,26 @@ LOSSES: dict[str, Callable[[Any, Any], Any]] = {
     "functions": lambda pos, mass: np.sqrt(np.exp(pos).sum()) + np.log(mass).sum() / mass.sum(),
     "products": lambda pos, mass: (
         (pos @ np.array([2.0, -1.0])) @ WEIGHTS + np.dot(WEIGHTS, WEIGHTS)
+    ),
+    "rows and columns": lambda pos, mass: (
+        ((WEIGHTS @ (pos * 1.0)) ** 2).sum() + ((mass * 1.0) @ (pos * 1.0)) @ np.array([0.5, 1.5])
+    ),
+    "matrices": lambda pos, mass: (
+        ((((pos * 1.0) @ MATRIX) ** 2) @ (MATRIX @ (MATRIX[0]))).sum()
+        + ((TARGET.T @ (pos * 1.0)) ** 2).sum()
+    ),
+    "stacks": lambda pos, mass: (
+        (((mass * 1.0) @ STACK) ** 2).sum()
+        + ((STACK @ (mass * 1.0)) ** 2).sum()
+        + ((np.stack([TARGET] * 3) @ np.ones((2, 2)) @ (pos * 1.0).reshape(2, 3)) ** 2).sum()
+    ),
+    "dots": lambda pos, mass: (
+        ((pos * 1.0).dot(MATRIX[0]) ** 2).sum() + (mass * 1.0).dot(WEIGHTS) ** 2
+    ),
+    "shapes": lambda pos, mass: (
+        ((pos * 1.0).reshape(2, 3).max(axis=0) * WEIGHTS).sum()
+        + (pos * 1.0).reshape(6).min()
+        + (mass * 1.0).max(axis=0) ** 2
     ),
     "choices": lambda pos, mass: np.maximum(mass, 1.1).sum() + np.abs(pos).sum() * mass[0],
     "rows": lambda pos, mass: sum(row[0] * row[1] for row in pos[:] * 1.0),

@@ -20,6 +20,14 @@ MUTATIONS = (
         _FUNCTIONS,
     ),
     Mutation(
+        "vectors times stacks of matrices",
+        "sharedoa/runtime/traced.py",
+        "return _times_column(w, a) if x.ndim == 1 else",
+        "return w @ a if x.ndim == 1 else",
+        "wrong adjoints of as many objects as their matrices have rows",
+        ("tests/gradients/test_records.py::test_losses_of_views[stacks]",),
+    ),
+    Mutation(
         "remainders by their divisor",
         "sharedoa/ir/adjoint/rules.py",
         'whole = code.math("trunc", quotient)',
