@@ -20,19 +20,19 @@ FOLDER = ROOT / "docs/examples"
 #: By program, arguments of its ``main`` for a run on the CPU, and for one in CPython or an
 #: interpreter of PTX.
 SIZES = {
-    "boids": ({"size": 150, "steps": 8}, {"size": 60, "steps": 2}),
-    "decision_trees": ({"size": 2000, "trees": 5}, {"size": 100, "trees": 2}),
-    "expressions": ({"size": 50}, {"size": 3}),
+    "boids": ({"size": 60, "steps": 8}, {"size": 60, "steps": 2}),
+    "decision_trees": ({"size": 500, "trees": 5}, {"size": 100, "trees": 2}),
+    "expressions": ({"size": 50}, {"size": 1}),
     "finite_elements": ({"size": 8}, {"size": 3}),
-    "insurance": ({"size": 2000}, {"size": 25}),
+    "insurance": ({"size": 2000}, {"size": 15}),
     "inverse_ray_tracer": ({"size": 12, "rounds": 10}, {"size": 4, "rounds": 2}),
     "nbody": ({"size": 100}, {"size": 12, "steps": 2}),
     "neurons": ({"size": 200, "steps": 100}, {"size": 40, "steps": 4}),
-    "page_rank": ({"size": 60, "steps": 10}, {"size": 20, "steps": 3}),
+    "page_rank": ({"size": 60, "steps": 10}, {"size": 12, "steps": 2}),
     "path_tracer": ({"size": 24}, {"size": 6, "samples": 3}),
-    "queueing": ({"size": 400}, {"size": 5, "time": 40.0}),
+    "queueing": ({"size": 400}, {"size": 3, "time": 20.0}),
     "sir": ({"size": 2000, "days": 30}, {"size": 50, "days": 4}),
-    "springs": ({"steps": 40, "rounds": 4}, {"size": 2, "steps": 6, "rounds": 1}),
+    "springs": ({"steps": 20, "rounds": 2}, {"size": 2, "steps": 6, "rounds": 1}),
 }
 
 #: Objects that lie one by one, as in mode "cuda", have no adjoints.
