@@ -263,3 +263,16 @@ def _has_cycle(calls: dict[str, set[str]]) -> bool:
     except CycleError:
         return True
     return False
+
+
+def take_apart(module: ir.Module) -> None:
+    """Empty what nobody wants to see again. Its functions, blocks and instructions refer to one
+    another: left whole, they would wait until Python looks for such cycles."""
+    for function in module.functions:
+        for block in function.blocks:
+            for instruction in block.instructions:
+                vars(instruction).clear()
+            vars(block).clear()
+        for value in (*function.args, function):
+            vars(value).clear()
+    vars(module).clear()

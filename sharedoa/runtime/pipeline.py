@@ -15,7 +15,7 @@ from weakref import ref
 from dispatch.dataclass import dataclass, field
 from ptxpass.output_file import write_whole
 
-from ..codegen.lower import LoweredModule, lower
+from ..codegen.lower import LoweredModule, lower, take_apart
 from ..errors import (
     ConfigurationError,
     InternalError,
@@ -72,8 +72,10 @@ class Compilation:
     def forget(self) -> None:
         """Drop what is large and is made again, the same, when somebody wants to see it."""
         assert self.outline
-        for name in ("program", "lowered"):
-            self.__dict__.pop(name, None)
+        self.__dict__.pop("program", None)
+        lowered: LoweredModule | None = self.__dict__.pop("lowered", None)
+        if lowered is not None:
+            take_apart(lowered.module)
 
     @cached_property
     def reports(self) -> list[SiteReport]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import weakref
 
 import pytest
 
@@ -10,6 +11,7 @@ import sharedoa as oa
 from dispatch.header_format import VTABLE_POINTER
 from dispatch.mode import MODES
 from sharedoa import f32, i32
+from sharedoa.collection import nothing_collected
 from sharedoa.ir.pipeline import PIPELINE
 from sharedoa.runtime import knobs, pipeline
 from sharedoa.targets import ptxas
@@ -46,6 +48,23 @@ def collect(objects: oa.Array[Base], out: oa.Array[i32]):
 def heap_of_mode(mode):
     with oa.Heap(mode=mode, backend="cpu", capacity="256MiB") as heap:
         yield heap
+
+
+def test_what_llvm_was_given_goes_at_once(heap_of_mode, monkeypatch):
+    """Its instructions, which know one another, do not wait until Python looks for cycles."""
+    made, lower = list[weakref.ref[object]](), pipeline.lower
+
+    def noting(*given):
+        lowered = lower(*given)
+        blocks = [block for each in lowered.module.functions for block in each.blocks]
+        made.extend(weakref.ref(each) for block in blocks for each in block.instructions)
+        return lowered
+
+    monkeypatch.setattr(pipeline, "lower", noting)
+    with nothing_collected():
+        assert "ret" in collect.compile("nvptx").products["dispatch.ll"]
+        left = [each() for each in made if each() is not None]
+        assert len(made) > 20 and not left
 
 
 def test_every_stage_has_a_text(heap_of_mode):
