@@ -61,7 +61,9 @@ class FieldView(NumPyLike):
         self.source = source
 
     def __del__(self) -> None:
-        self._heap.upkeep.held.discard(id(self))
+        heap = getattr(self, "_heap", None)  # none where a signal came as it was made
+        if heap is not None:
+            heap.upkeep.held.discard(id(self))
 
     @property
     def type(self) -> Type:

@@ -6,6 +6,7 @@ import contextlib
 import contextvars
 import itertools
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32, i32
+from sharedoa.heap.field_view import FieldView
 from sharedoa.heap.heap import current_heap
 from sharedoa.heap.recording import recorder
 
@@ -374,3 +376,10 @@ def test_blocks_that_are_not_entered() -> None:
                 step.__exit__(ValueError, None, None)
             assert recorder() is None, moment
         assert not found.came
+
+
+def test_a_view_that_was_never_made_goes_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", said.append)
+    FieldView.__new__(FieldView)
+    assert not said

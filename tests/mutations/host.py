@@ -347,6 +347,13 @@ MUTATIONS = (
         ),
     ),
     Mutation(
+        "views that a signal left unmade", "sharedoa/heap/field_view.py",
+        "        if heap is not None:\n            heap.upkeep.held.discard",
+        "        if True:\n            heap.upkeep.held.discard",
+        "after Ctrl-C Python writes of an AttributeError that it ignored",
+        ("tests/heap/test_interrupts.py::test_a_view_that_was_never_made_goes_without_a_word",),
+    ),
+    Mutation(
         "columns of some objects are those of all", "sharedoa/heap/field_view.py",
         "is_all = isinstance(key[0], slice) and key[0] == slice(None)",
         "is_all = isinstance(key[0], slice)",
