@@ -6,10 +6,12 @@ at every later barrier of its block. In debug mode one thread runs at a time, up
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from typing import Any
 
+from ..errors import BackendError
 from ..forks import call_in_child
 from ..once import once
 from .guard_code import short_serial
@@ -257,8 +259,15 @@ def run_team(
     """Run ``code`` (``guard_code.Code``) for all threads, block by block; ``one_by_one``: each
     alone up to its next barrier.
 
-    Raises BackendError if the system does not give so many threads, and what ``run_alone`` does.
+    Raises BackendError if the system does not give so many threads, or amid another team of this
+    thread, and what ``run_alone`` does.
     """
+    if _is_amid_another():
+        raise BackendError(
+            "a kernel with barriers is launched amid another one of the same thread, as by a "
+            "handler of signals",
+            "let the handler note that it was called, and launch when the other one has ended",
+        )
     # Threads of a block that lie outside the grid in every block need no team member.
     bx, by = min(block[0], threads[0]), min(block[1], threads[1])
     run_member = _library().function("run_member", _MEMBER_TYPE)
@@ -272,6 +281,15 @@ def run_team(
         )
     if owner.stop:
         settle()
+
+
+def _is_amid_another() -> bool:
+    """Whether who launches a team does so on top of one that waits for its end, which would never
+    come: what handlers of signals and the ends of objects do comes anywhere."""
+    frame = sys._getframe(1).f_back
+    while frame is not None and frame.f_code is not run_team.__code__:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _cancel(owner: Any, members: list[threading.Thread]) -> None:

@@ -30,20 +30,22 @@ def run_together(
     started: list[threading.Thread] = []
     try:
         for thread in members:
-            thread.start()
+            try:
+                thread.start()
+            except RuntimeError as problem:
+                raise BackendError(
+                    f"no {count} threads for a block with barriers: {problem}",
+                    "launch with a smaller block: kernel[threads, block](...)",
+                ) from problem
             started.append(thread)
         complete = True
         ready.set()
         for thread in started:
             thread.join()
-    except RuntimeError as problem:
-        raise BackendError(
-            f"no {count} threads for a block with barriers: {problem}",
-            "launch with a smaller block: kernel[threads, block](...)",
-        ) from problem
     except BaseException:
         ready.set()
-        cancel(started)
+        if complete:
+            cancel(started)
         raise
     finally:
         ready.set()

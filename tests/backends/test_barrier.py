@@ -108,3 +108,31 @@ def test_too_few_threads_is_an_error_not_a_hang(cpu_backend: Backend, monkeypatc
         kernel(address_of(words), threads=32, block=(32, 1))
     np.testing.assert_array_equal(words, np.arange(32))
     assert not any(thread.is_alive() for thread in started)
+
+
+def test_what_comes_amid_a_block_is_refused(cpu_backend: Backend, monkeypatch):
+    """A handler of signals that launched another one waited for ever; what it raises is that."""
+    words = shared_words(cpu_backend, np.arange(32))
+    kernel = Launcher(cpu_backend, rotate(rounds=3), uses_barrier=True)
+    join = threading.Thread.join
+
+    def interrupted(thread):
+        monkeypatch.setattr(threading.Thread, "join", join)
+        kernel(address_of(words), threads=32, block=(32, 1))
+
+    said: list[str] = []
+    has_ended = threading.Event()
+
+    def launch():
+        try:
+            kernel(address_of(words), threads=32, block=(32, 1))
+        except BackendError as error:
+            said.append(str(error))
+        has_ended.set()
+
+    monkeypatch.setattr(threading.Thread, "join", interrupted)
+    threading.Thread(target=launch, daemon=True).start()
+    assert has_ended.wait(20) and "amid another one of the same thread" in said[0]
+    words[:] = range(32)
+    kernel(address_of(words), threads=32, block=(32, 1))
+    np.testing.assert_array_equal(words, np.roll(np.arange(32), -3))

@@ -347,6 +347,12 @@ MUTATIONS = (
         ),
     ),
     Mutation(
+        "blocks amid blocks", "sharedoa/backends/thread_team.py",
+        "    if _is_amid_another():\n", "    if False:\n",
+        "a handler of signals that launches a kernel with barriers waits for ever",
+        ("tests/backends/test_barrier.py::test_what_comes_amid_a_block_is_refused",),
+    ),
+    Mutation(
         "views that a signal left unmade", "sharedoa/heap/field_view.py",
         "        if heap is not None:\n            heap.upkeep.held.discard",
         "        if True:\n            heap.upkeep.held.discard",
