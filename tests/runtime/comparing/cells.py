@@ -17,7 +17,7 @@ COUNT = 192
 SOME = np.random.default_rng(7).permutation(COUNT)
 NONE = Clusters()
 #: Launches after which all comparisons have ended.
-ENOUGH = 48
+ENOUGH = 80
 
 
 class Cell(oa.Object):
