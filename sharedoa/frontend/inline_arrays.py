@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ..model.types import InlineType, ScalarType, TupleType, Type, ValueType
+from ..model.types import InlineType, ListType, ScalarType, TupleType, Type, ValueType
 from . import tree
 from .context import Context
 from .conversions import as_variable, coerce
@@ -187,10 +187,13 @@ def of_tuple(
         return value
     count = type.shape[0]
     if not isinstance(value.type, TupleType) or len(value.type.items) != count:
+        made = f"a list or tuple of {count}, [x] * {count}"
+        if isinstance(value.type, ListType):
+            made = f"a tuple of {count} in place of the list"
         context.reject(
             node,
             f"{type!r} takes {count} items, not {value.type!r}",
-            f"write a list or tuple of {count}, [x] * {count}, or assign its elements in a loop",
+            f"write {made}, or assign its elements in a loop",
         )
     held, location = HeldValues(), context.locate(node)
     whole = held.hold(as_variable(context, value, node))

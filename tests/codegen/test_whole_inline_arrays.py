@@ -71,6 +71,7 @@ def swap(nodes: oa.Array[Node], calls: oa.Array[i32]) -> None:
     a, b = nodes[0], nodes[1]
     a.w, b.k[0] = (9, 8, 7), 6
     a.w = [a.w[2], a.w[1], a.w[0]]
+    nodes[named].w = (named := 2), 2, named  # type: ignore[has-type]
 
 
 @oa.kernel
@@ -108,10 +109,32 @@ def _filled(backend: object, layout: str) -> list[Any]:
 def test_fields_are_assigned_as_a_whole(layout: str) -> None:
     expected = _filled("python", layout)
     calls, _, w, k, *_ = expected
-    assert calls == [571231, 57, 57, 57] and w[0] == [7, 8, 9] and w[1] == [2, 1, 1]
+    assert calls == [571231, 57, 57, 57] and w[0] == [7, 8, 9] and w[1:3] == [[2, 1, 1], [2, 2, 2]]
     assert k == [[7, 7, 7, 7], [6, 7, 7, 7], [7, 7, 7, 7], [7, 7, 7, 7]]
     for backend in "cpu", InterpretedGpu():
         assert _filled(backend, layout) == expected
+
+
+@pytest.mark.parametrize(
+    ("statement", "cure"),
+    [
+        ("node.m[0] = [1, 2]", "a part of an inline array.* cannot be assigned as a whole"),
+        ("node.w += [1, 2, 3]", "an inline array has no operators"),
+        ("node.w = 1, 2", r"is given 2 items"),
+        ("node.w = 1.5", r"takes 3 items, not float(?s:.)*a list or tuple of 3"),
+        ("node.w = node.k = [1, 2, 3]", r"a tuple of 3 in place of the list"),
+        ("node.w = [i for i in range(3)]", r"a tuple of 3 in place of the list"),
+    ],
+)
+def test_what_to_write_instead(statement: str, cure: str, tmp_path: Path) -> None:
+    text = (
+        "class Node(oa.Object):\n    w: oa.inline[f32, 3]\n    k: oa.inline[f32, 3]\n"
+        "    m: oa.inline[f32, 2, 2]\n\n"
+        f"@oa.kernel\ndef kernel(node: Node) -> None:\n    {statement}\n"
+    )
+    module = load_module(tmp_path, text)
+    with oa.Heap(backend="cpu"), pytest.raises(oa.CompileError, match=cure):
+        module.kernel[1](module.Node())
 
 
 def test_adjoints_of_what_is_assigned_as_a_whole() -> None:

@@ -47,7 +47,7 @@ class Spring(oa.Object):
 def test_atomics_of_ways_back(
     cls: type, name: str, arguments: int, atomics: int, words: int
 ) -> None:
-    """Fields that threads reach through their own object get plain additions (E-4)."""
+    """Fields that threads reach through their own object get plain additions."""
     with oa.Heap(backend=PretendDevice(1 << 16), capacity="64MiB") as heap:
         points, springs = oa.new(Point, 33), oa.new(Spring, 32)
         springs.a, springs.b = points[:32], points[1:]
@@ -81,7 +81,7 @@ def by_flat(x: oa.Array[f64], y: oa.Array[f64], n: i32) -> None:
 
 
 def test_who_has_elements_of_arrays() -> None:
-    """Elements that a thread's index names get plain additions, if no other array has them (E3)."""
+    """Elements that a thread's index names get plain additions, if no other array has them."""
 
     def adds(launched: Any, x: Any, y: Any, n: int) -> bool:
         """Whether threads add to what others may add to."""

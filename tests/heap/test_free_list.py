@@ -74,3 +74,12 @@ def test_who_comes_late_costs_no_look_at_all(monkeypatch: pytest.MonkeyPatch, co
             slots.drop(count, slots.lowest(count)[-1])
     assert looked_at[0] < turns * count * 4 * math.sqrt(free)
     assert len(slots) == free
+
+
+def test_who_comes_one_by_one_is_seldom_moved() -> None:
+    slots, memory, moves = FreeList(), None, 0
+    for slot in range(2000):
+        slots.push_one(slot)
+        moves += slots.all().base is not memory
+        memory = slots.all().base
+    assert moves < 30

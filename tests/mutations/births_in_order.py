@@ -21,6 +21,13 @@ MUTATIONS = (
         ("tests/heap/test_free_list.py::test_who_comes_late_costs_no_look_at_all",),
     ),
     Mutation(
+        "room for free slots grows by one", "sharedoa/heap/regions.py",
+        "np.empty(max(len(self) + count, 2 * len(self)), np.int64)",
+        "np.empty(len(self) + count, np.int64)",
+        "each object that is deleted moves all that were before",
+        ("tests/heap/test_free_list.py::test_who_comes_one_by_one_is_seldom_moved",),
+    ),
+    Mutation(
         "what a launch marks is not fetched", _SHOWN,
         "            self._registry.set_states(self._addresses[changed], self._bytes[changed])\n",
         "            pass\n",

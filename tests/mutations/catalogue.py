@@ -2,6 +2,7 @@
 
 from . import (
     adjoint_programs,
+    assignments,
     backend,
     birth_turns,
     births,
@@ -38,6 +39,7 @@ from .mutation import Mutation
 
 MUTATIONS: tuple[Mutation, ...] = (
     *frontend.MUTATIONS,
+    *assignments.MUTATIONS,
     *passes.MUTATIONS,
     *dispatch.MUTATIONS,
     *ptx_text.MUTATIONS,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import sharedoa as oa
-from sharedoa import f32, f64, i32
+from sharedoa import f32, f64, i32, u8
 from tests.codegen.interpreted import InterpretedGpu
 from tests.source_files import load_module
 
@@ -35,6 +35,9 @@ def both(calls: oa.Array[i32], i: i32) -> tuple[i32, i32]:
     return noted(calls, i, 6), noted(calls, i, 7)
 
 
+MANY, FEW = u8(200), u8(100)
+
+
 @oa.kernel
 def kernel(
     agents: oa.Array[Agent], calls: oa.Array[i32], found: oa.Array[f64], at: oa.Array[i32]
@@ -54,6 +57,7 @@ def kernel(
     ends = (oa.vec2(agent.x, 1), oa.vec2(2, 3))
     total += ends[k % 2].x + agent.near(k % 2).x
     at[i] = (7, 8, 9)[k - 3]
+    total += (MANY, FEW)[k % 2] + (MANY, FEW)[k % 2]  # of which one wraps
     found[i] = total + step + pow(agent.x, 2) + pow(2, k) + pow(agent.n, 2)
 
 

@@ -131,7 +131,6 @@ def test_a_worker_has_one_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 LASTING = """
 import sharedoa as oa
 import sys
-from tests.no_threads import no_thread_begins
 from tests.sweeps.sweep_models import noted
 
 def lasting(folder, a, seed):
@@ -211,7 +210,7 @@ def test_a_thread_that_was_given_up_works_no_more(monkeypatch: pytest.MonkeyPatc
         patch.setattr(OwnThread, "start", begins_late)
         workers.submit(str, 2)
     threading.Thread.start(late[0])
-    late[0].join(5)
+    late[0].join(60)
     assert not late[0].is_alive()
     workers.shutdown()
 
