@@ -82,6 +82,16 @@ def test_dataclasses_are_those_that_are_made_quickly() -> None:
     assert not wrong
 
 
+def test_blocks_of_generators_are_those_that_are_left_whatever_comes() -> None:
+    own = ROOT / "sharedoa" / "context_managers.py"
+    wrong = [
+        str(file.relative_to(ROOT))
+        for file in modules("sharedoa")
+        if file != own and "contextlib.contextmanager" in dict(imports(file))
+    ]
+    assert not wrong
+
+
 def test_parts_of_sharedoa_import_one_way() -> None:
     allowed = {
         "model": {"model"},

@@ -349,6 +349,12 @@ MUTATIONS = (
         ),
     ),
     Mutation(
+        "each run of a sweep waits for a thread that never comes", "sharedoa/sweeps/processes.py",
+        "            self._places = self._places[: len(self._threads)]\n", "",
+        "a sweep of a thousand runs waits ten seconds for each",
+        ("tests/sweeps/test_processes.py::test_without_memory_for_a_thread_those_there_are_do_all",),
+    ),
+    Mutation(
         "a sweep's thread that was given up works", "sharedoa/sweeps/processes.py",
         "if threading.current_thread() not in self._threads:", "if False:",
         "a sweep never ends, as two threads wait for one word to end",

@@ -189,6 +189,7 @@ def test_without_memory_for_a_thread_those_there_are_do_all() -> None:
     first = workers.submit(str, 1)
     with no_thread_begins():
         others = [workers.submit(str, number) for number in range(2, 5)]
+        assert len(workers._places) == 1  # nobody waits for one with each run
     assert [each.result(60) for each in (first, *others)] == ["1", "2", "3", "4"]
     workers.shutdown()
     workers = Processes([Place(0)], lambda place: Here())
