@@ -196,6 +196,7 @@ FUSER = (
 
 _RULES = "tests/gradients/test_rules.py"
 _PTX = "tests/gradients/test_ptx.py"
+_ATOMICS = "tests/gradients/test_atomics.py"
 _RANDOM = "tests/gradients/test_random_programs.py"
 _UNTOUCHED = "tests/gradients/test_untouched.py"
 
@@ -222,8 +223,8 @@ ENZYME = (
     Row(
         "E-4", "no atomic on adjoints of own fields, and those that are expected on neighbours'",
         (
-            f"{_RULES}::test_atomics_of_ways_back", f"{_PTX}::test_who_adds_to_adjoints",
-            f"{_RULES}::test_who_has_elements_of_arrays",
+            f"{_ATOMICS}::test_atomics_of_ways_back", f"{_PTX}::test_who_adds_to_adjoints",
+            f"{_ATOMICS}::test_who_has_elements_of_arrays",
         ),
     ),
     Row(

@@ -160,7 +160,7 @@ def test_complaints() -> None:
         "inline[i32, 2, 3] has 2 indices",
         "values do not change",
         "an inline array is no value of its own",
-        "element 0 takes inline[f32, 3], not float",
+        "inline[f32, 3] takes 3 items, not float",
     ):
         assert part in text, text
 
