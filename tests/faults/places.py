@@ -118,8 +118,8 @@ inline_one_index_of_two_as_a_number: i32|inline|row
     a[0] = p.table[1]
 inline_three_indices: index|indices|dimension
     a[0] = p.table[0, 1, 2]
-inline_assigned_whole: inline|values
-    p.values = [1.0, 2.0, 3.0, 4.0]
+inline_assigned_too_few: inline|items
+    p.values = [1.0, 2.0]
 rows_by_three_indices: index|indices|dimension
     m[0, 1, 2] = 1.0
 row_assigned_whole: assigned|row
