@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
 
-from ..errors import ArgumentError, HeapError
+from ..errors import ArgumentError
 from ..model.annotations import ArrayAnnotation
 from ..model.classes import ClassType
 from ..model.layout import pack_array
@@ -211,7 +211,8 @@ class Array(NumPyLike, Generic[T_co]):
         if writes == heap.reference_writes and deletions != heap.placement.deletions:
             now = heap.known_now()
             if hooks.kernel_objects() is not None:
-                references = references[[_lives_at(heap, each) for each in references.tolist()]]
+                addresses = map(heap.encoding.address, references.tolist())
+                references = references[[*map(heap.placement.lives, addresses)]]
                 heap.placement.refuse_replaced(references, deletions)
                 return
             heap.placement.refuse_replaced(references, deletions)
@@ -377,14 +378,6 @@ class Array(NumPyLike, Generic[T_co]):
                 raise AttributeError(name)
             advice = advice_for(name, self.__sharedoa_element__)
             raise AttributeError(f"{self._description()} has no attribute {name!r}{advice}")
-
-
-def _lives_at(heap: Heap, reference: int) -> bool:
-    try:
-        heap.class_of(reference)
-    except HeapError:
-        return False
-    return True
 
 
 class ObjectArray(ManyObjects[T_co], Array[T_co]):

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
+from ..context_managers import contextmanager
 from ..errors import HeapError
 from ..model.classes import ClassType
 from ..model.field_address import LANES
@@ -75,14 +76,20 @@ class Upkeep:
         elif self.thread != threading.get_ident():
             self.is_known_outside = True
 
-    def holding(self, values: Iterable[T]) -> Iterator[T]:
-        """``values``, as long as which nothing moves by itself."""
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """In the block nothing moves by itself."""
         mark = object()
         self.held.add(mark)
         try:
-            yield from values
+            yield
         finally:
             self.held.discard(mark)
+
+    def holding(self, values: Iterable[T]) -> Iterator[T]:
+        """``values``, as long as which nothing moves by itself."""
+        with self.still():
+            yield from values
 
     # ------------------------------------------------------------------ what is due
 

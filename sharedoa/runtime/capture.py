@@ -237,8 +237,9 @@ class Capture(Recorder):
 
 def _run_parts(heap: Heap, parts: Parts) -> None:
     # Where a device plans runs nothing moves amid them, so it does not elsewhere.
-    for part in heap.upkeep.holding(parts):
-        part.run(1) if isinstance(part, LaunchSequence) else part()
+    with heap.upkeep.still():
+        for part in parts:
+            part.run(1) if isinstance(part, LaunchSequence) else part()
 
 
 def _planned(launch: RecordedLaunch) -> Planned:

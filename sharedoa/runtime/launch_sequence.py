@@ -188,8 +188,8 @@ class LaunchSequence:
         if self.heap.backend.name == "python":
             launches = [(e.program, e.arguments, e.geometry) for e in self._launches]
             # Elsewhere nothing moves by itself, either.
-            for times in self.heap.upkeep.holding((count,)):
-                cpython_launches.run_noted(self.heap, launches, self._run_in_cpython, times)
+            with self.heap.upkeep.still():
+                cpython_launches.run_noted(self.heap, launches, self._run_in_cpython, count)
             return
         packed = self._packed
         while count:

@@ -318,6 +318,25 @@ def test_nothing_is_held_in_the_end(heap: oa.Heap) -> None:
     assert isinstance(heap.upkeep, Upkeep)
 
 
+@pytest.mark.parametrize("what", ["launch", "parts"])
+def test_nothing_is_held_after_a_step_that_failed(what: str) -> None:
+    """Also as long as somebody has the traceback."""
+
+    @oa.kernel
+    def fail(n: i32) -> None:
+        assert n == 0
+
+    with oa.Heap(backend="python", capacity="64MiB", initial_region=64) as heap:
+        herd()
+        with oa.capture() as step:
+            fail[1](1)
+            if what == "parts":
+                oa.all(Herd).age(100)
+        with pytest.raises(oa.DeviceError) as caught:
+            step.run()
+        assert caught.tb is not None and not heap.upkeep.held
+
+
 class Slow(Herd):
     def bite(self, first: i32) -> None:
         if first <= self.id and self.id < first + 50:

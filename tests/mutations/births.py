@@ -441,9 +441,16 @@ MUTATIONS = (
     ),
     Mutation(
         "captured steps in CPython move objects", "sharedoa/runtime/launch_sequence.py",
-        "for times in self.heap.upkeep.holding((count,)):", "for times in (count,):",
+        "with self.heap.upkeep.still():", "if True:",
         "objects are in another order than where runs are compiled",
         ("tests/heap/test_automatic.py::test_captured_steps_move_nothing[python-aos]",),
+    ),
+    Mutation(
+        "a failed step keeps objects where they are", "sharedoa/heap/automatic.py",
+        "        try:\n            yield\n        finally:\n            self.held.discard(mark)\n",
+        "        yield\n        self.held.discard(mark)\n",
+        "objects never move again after an assertion that failed in a captured step",
+        ("tests/heap/test_automatic.py::test_nothing_is_held_after_a_step_that_failed[launch]",),
     ),
     Mutation(
         "code for which there is no memory is a fault of ours",
