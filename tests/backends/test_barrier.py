@@ -136,3 +136,22 @@ def test_what_comes_amid_a_block_is_refused(cpu_backend: Backend, monkeypatch):
     words[:] = range(32)
     kernel(address_of(words), threads=32, block=(32, 1))
     np.testing.assert_array_equal(words, np.roll(np.arange(32), -3))
+
+
+def test_what_a_handler_raises_is_no_lack_of_threads(monkeypatch):
+    """It is raised when the threads have ended, which they are told to."""
+    is_cancelled, join = threading.Event(), threading.Thread.join
+    ended: list[int] = []
+
+    def member(number: int) -> None:
+        assert is_cancelled.wait(20)
+        ended.append(number)
+
+    def interrupted(thread):
+        monkeypatch.setattr(threading.Thread, "join", join)
+        raise RuntimeError("of a handler")
+
+    monkeypatch.setattr(threading.Thread, "join", interrupted)
+    with pytest.raises(RuntimeError, match=r"^of a handler$"):
+        together.run_together(member, 3, lambda threads: is_cancelled.set())
+    assert sorted(ended) == [0, 1, 2]

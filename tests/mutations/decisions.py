@@ -239,6 +239,12 @@ MUTATIONS = (
             "test_a_child_compiles_what_its_parent_was_about_to",
         ),
     ),
+    Mutation(
+        "what LLVM was given waits for the collector", "sharedoa/runtime/pipeline.py",
+        "            take_apart(lowered.module)\n", "            pass\n",
+        "each compilation leaves memory and work until Python looks for cycles",
+        ("tests/runtime/test_pipeline.py::test_what_llvm_was_given_goes_at_once",),
+    ),
     # ------------------------------------------------------------------ descriptions
     Mutation(
         "code of classes that changed after they were described", "sharedoa/runtime/pipeline.py",

@@ -353,6 +353,15 @@ MUTATIONS = (
         ("tests/backends/test_barrier.py::test_what_comes_amid_a_block_is_refused",),
     ),
     Mutation(
+        "what handlers raise amid a block", "sharedoa/backends/together.py",
+        "    except BaseException:\n        ready.set()\n",
+        "    except RuntimeError as problem:\n"
+        '        raise BackendError(f"no {count} threads: {problem}") from problem\n'
+        "    except BaseException:\n        ready.set()\n",
+        "an error of a handler is said to be a lack of threads, which nobody tells to end",
+        ("tests/backends/test_barrier.py::test_what_a_handler_raises_is_no_lack_of_threads",),
+    ),
+    Mutation(
         "views that a signal left unmade", "sharedoa/heap/field_view.py",
         "        if heap is not None:\n            heap.upkeep.held.discard",
         "        if True:\n            heap.upkeep.held.discard",
