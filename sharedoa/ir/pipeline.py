@@ -21,6 +21,7 @@ from .passes.constant_arguments import fold_constants
 from .passes.cut_branches import cut_branches
 from .passes.dispatch import choose_dispatch
 from .passes.early_loads import load_early
+from .passes.fields_of_slots import load_with_bytes
 from .passes.flatten_loops import flatten_loops
 from .passes.hoist_fields import hoist_fields
 from .passes.idle_threads import ask_idle_threads, pack_threads
@@ -102,6 +103,7 @@ PIPELINE: Sequence[Pass] = (
     Pass("hoist_fields", hoist_fields, _reorders),
     Pass("flatten_loops", flatten_loops, _reorders),
     Pass("early_loads", load_early, _in_warps),
+    Pass("fields_of_slots", lambda program, job: load_with_bytes(program), _in_warps),
     Pass("several_rounds", take_several_rounds, _in_warps),
     Pass("limit_copies", lambda program, job: limit_copies(program), _on_device),
     Pass("write_out_lists", lambda program, job: write_out_lists(program), _on_device),

@@ -9,6 +9,8 @@ _TESTS = "tests/runtime/test_slot_calls.py"
 _SAME = (f"{_TESTS}::test_the_same_as_with_lists[pretended-aos-32]",)
 _SEEN = (f"{_TESTS}::test_methods_of_which_the_number_of_a_thread_is_seen_have_a_list",)
 _TAKEN = (f"{_TESTS}::test_those_that_others_end_meanwhile_are_called[64]",)
+_EARLY = "sharedoa/ir/passes/fields_of_slots.py"
+_AT_ONCE = ("tests/runtime/test_fields_of_slots.py::test_no_branch_between_byte_and_field",)
 _FILES = ("tests/ir/test_files.py",)
 _SLOTS = "tests/heap/test_slots_on_device.py"
 _SETTLED = (f"{_SLOTS}::test_what_lives_after_launches[pretended-1-40]",)
@@ -92,6 +94,31 @@ MUTATIONS = (
         (f"{_TESTS}::test_a_class_without_memory_has_no_threads",),
     ),
     Mutation(
+        "fields are asked when bytes are there", "sharedoa/ir/pipeline.py",
+        "lambda program, job: load_with_bytes(program), _in_warps", "lambda *_: None, _in_warps",
+        "a thread waits twice for memory, with little else to do", _AT_ONCE,
+    ),
+    Mutation(
+        "bytes are known before their fields", _EARLY,
+        "replace_uses(program.kernel, {byte: together.result})", "pass",
+        "LLVM moves fields back behind the test of their bytes", _AT_ONCE,
+    ),
+    Mutation(
+        "fields of other slots", _EARLY,
+        "each.operands == [objects, slot]", "each.operands[0] is objects",
+        "what is loaded is not what is asked, maybe behind the region", _FILES,
+    ),
+    Mutation(
+        "elements that nobody knows are loaded with bytes", _EARLY,
+        "if place.is_known and place.owner in ancestry", "if place.owner in ancestry",
+        "all of an array is loaded for one element", _FILES,
+    ),
+    Mutation(
+        "any number of fields with a byte", _EARLY,
+        "if 0 < len(places) <= _MOST_PLACES:", "if places:",
+        "holes are read as a whole", _FILES,
+    ),
+    Mutation(
         "all slots are called", _CODE,
         'lived = tree.Binary(live_byte, self._location, "and", byte, self._byte(LIVED))',
         "lived = self._byte(LIVED)",
@@ -105,8 +132,8 @@ MUTATIONS = (
     ),
     Mutation(
         "the byte of another region", _PASS,
-        "bytes_of = dict(zip(parameters, bytes, strict=False))",
-        "bytes_of = dict(zip(parameters, bytes[::-1], strict=False))",
+        "return dict(zip(parameters, bytes, strict=False))",
+        "return dict(zip(parameters, bytes[::-1], strict=False))",
         "an object of another class ends", _SAME,
     ),
     Mutation(

@@ -22,13 +22,18 @@ from ..rewrite import copy_function
 _BYTES = ArrayType(live_byte)
 
 
-def end_by_own_bytes(program: Program) -> None:
+def bytes_of_stretches(program: Program) -> dict[Value, Value]:
+    """Which of a kernel's parameters are the bytes of which stretch of objects."""
     parameters = program.kernel.parameters
     bytes = [each for each in parameters if each.type == _BYTES]
     # The objects of each stretch come first, in the same order.
-    bytes_of = dict(zip(parameters, bytes, strict=False))
+    return dict(zip(parameters, bytes, strict=False))
+
+
+def end_by_own_bytes(program: Program) -> None:
+    bytes_of = bytes_of_stretches(program)
     copies = _Copies(program)
-    for call in [*operations_in(program.kernel)] if bytes else ():
+    for call in [*operations_in(program.kernel)] if bytes_of else ():
         object = unconverted(call.operands[0]).source if call.kind == "call" else None
         if object is not None and object.kind == "run_element":
             array, slot = object.operands
