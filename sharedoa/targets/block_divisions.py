@@ -23,8 +23,9 @@ from dispatch.dataclass import dataclass
 from .nvptx_division import QUOTIENTS, declaration, division_module
 from .optimise import parse, run_passes
 
-#: Bodies of loops are copied to have as many: divisions then hide each other's latency.
-_SIDE_BY_SIDE = 4
+#: Bodies of loops are copied to have as many: divisions then hide each other's latency, also where
+#: some of their operands do not fit into registers.
+_SIDE_BY_SIDE = 8
 #: Divisions with one branch. Their quotients are in registers until then.
 _MOST = 8
 _METADATA = 1_000_000_000

@@ -140,7 +140,7 @@ MUTATIONS = (
         ("tests/targets/test_block_divisions.py::test_results_stay[summed]",),
     ),
     Mutation(
-        "rounds one after another", _BLOCKS, "_SIDE_BY_SIDE = 4", "_SIDE_BY_SIDE = 1",
+        "rounds one after another", _BLOCKS, "_SIDE_BY_SIDE = 8", "_SIDE_BY_SIDE = 1",
         "each round of a loop waits for its division",
         ("tests/targets/test_block_divisions.py::test_rounds_of_a_loop_are_a_group",),
     ),

@@ -171,7 +171,7 @@ def test_one_branch_for_a_group(kernel: oa.Kernel, inverses: int, branches: int)
 def test_rounds_of_a_loop_are_a_group() -> None:
     ptx = ptx_of(attracted)
     loops = re.split(r"^\$L", ptx, flags=re.MULTILINE)
-    assert max(loop.count("rcp.approx.ftz.f32") for loop in loops) == 4
+    assert max(loop.count("rcp.approx.ftz.f32") for loop in loops) == 8
 
 
 @oa.kernel
