@@ -15,7 +15,7 @@ PhaseWatcher = Callable[[str | None], None]
 #: Frames of an animation, at most.
 FRAMES = 100
 #: Reports of progress, at most.
-REPORTS = 50
+REPORTS = 20
 
 _watcher: ContextVar[PhaseWatcher | None] = ContextVar("apps_phase_watcher", default=None)
 
