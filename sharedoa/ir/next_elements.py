@@ -19,6 +19,7 @@ from .core import (
     element_of,
     unconverted,
 )
+from .operations import Effects, effects_of
 from .passes.calls import callees
 from .rewrite import make
 
@@ -76,9 +77,11 @@ def _element(
     if len(symbols) != 1 or symbols[0] in under_way:
         return None
     callee = program.functions[symbols[0]]
-    last = callee.body.terminator
+    *before, last = callee.body.operations
     if last.kind != "return" or len(last.operands) != 1:
         return None
+    if any(effects_of(each) & Effects.RETURNS for each in before):
+        return None  # the array may have no elements then, and its object may be none
     found = _element(program, unconverted(last.operands[0]), under_way | {*symbols})
     if found is None:
         return None

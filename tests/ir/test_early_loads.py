@@ -96,6 +96,16 @@ def test_the_first_element_of_an_array_in_rows(tmp_path: Path) -> None:
         assert sum(len(each.operands) - 1 for each in found) == loaded
 
 
+def test_no_next_element_where_a_function_gives_another_object(tmp_path: Path) -> None:
+    """The array may have no elements then."""
+    lines = "few = places[:n]\nfor k in range(w):\n    e = picked(few, places[t], k)\n"
+    lines += "    if e.value > 1:\n        s += e.kind"
+    program = program_of(tmp_path, "n = c * 0\n" + lines, **_CALLED)
+    expected = outcome(program, 1, CLASSES, threads=1)
+    assert early(program) == 1
+    assert outcome(program, 1, CLASSES, threads=1) == expected
+
+
 class Deep(Place):
     more: i32
 
@@ -151,13 +161,20 @@ def peek_in_a_long_function(place: Place | None, n: i32) -> i32:
     return found % 5
 
 
-_CALLED = {each.__name__: each for each in (peek, peek_in_a_long_function)}
+@oa.func
+def picked(places: oa.Array[Place], other: Place, k: i32) -> Place:
+    if k >= len(places):
+        return other
+    return places[k]
+
+
+_CALLED = {each.__name__: each for each in (peek, peek_in_a_long_function, picked)}
 
 
 def _statements(random: Random, depth: int) -> list[str]:
     found: list[str] = []
     for _ in range(random.randrange(1, 4)):
-        which = random.randrange(12)
+        which = random.randrange(13)
         inner = ["pass"] if depth > 2 else _statements(random, depth + 1)
         if which < 4:
             test = random.choice(
@@ -192,6 +209,14 @@ def _statements(random: Random, depth: int) -> list[str]:
                 f"    e = p.links[{random.choice(['k', 'k - 1', '2 - k', '-k'])}]",
                 "    if e is not None and e.value > 1:",
                 "        s += e.get()",
+            ]
+        elif which == 9:
+            found += [
+                f"few = places[:{random.choice(['c % 3', 'w', '0'])}]",
+                "for k in range(c % 4):",
+                "    e = picked(few, p, k)",
+                "    if e.value > n:",
+                "        s += e.kind",
             ]
         else:
             found += random.choice(

@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,6 +27,7 @@ from .programs import job, program_from
 
 THREADS, PLACES = 3, 6
 LARGEST = 2**31 - 1
+TABLE = np.array([3, 1, 4, 1, 5, 9], np.int32)
 
 
 class Place(oa.Object):
@@ -96,7 +98,7 @@ END = "\nout[t] = s + r * 1000"
 
 
 def program_of(folder: Path, body: str, **more: Any) -> ir.Program:
-    names = {"oa": oa, "i32": i32, "f32": f32, "Place": Place, **more}
+    names = {"oa": oa, "i32": i32, "f32": f32, "Place": Place, "TABLE": TABLE, **more}
     return program_from(folder, PARAMETERS, BEGIN + body + END, **names)
 
 
@@ -178,6 +180,13 @@ ROUND = {
     "itself": AROUND + "  q = places[x].next\n  if q is not None: s += q.again(3)",
     "a test of what is carried": AROUND + "  p = places[x]\n  if s < 3: s += p.value",
     "a place by what is carried": AROUND + "  s += places[s % 6].value",
+    "a place by what is carried around": AROUND + (
+        "  k = i32(0)\n  u = i32(0)\n"
+        "  for y in range(2):\n    u += places[k].value\n    k = r\n  s += u\n  r += 1"
+    ),
+    "an element of a table by what is carried": (
+        AROUND + "  s += places[x].value + TABLE[r]\n  r += 1"
+    ),
     "an index behind a test": AROUND + "  if places[x].kind > 1: s += a[x & 1]",
     "an index in an object": AROUND + (
         "  q = places[x].next\n  if q is not None:\n    z = q.links[q.kind]\n"
@@ -201,6 +210,8 @@ WHY = {
     "itself": "a call may run several methods, or leads back to itself",
     "a test of what is carried": _STALE,
     "a place by what is carried": _STALE,
+    "a place by what is carried around": _STALE,
+    "an element of a table by what is carried": _STALE,
     "an index behind a test": "an element of an array is read behind a test",
     "an index in an object": "an index behind a test may be outside",
     "a division behind a test": "what is computed behind a test may fault",
@@ -257,6 +268,13 @@ def test_sums_that_overflow(tmp_path: Path) -> None:
     assert any(any(out) for out, _ in expected)
 
 
+_BESIDE = (
+    "s += places[v].kind",
+    "s += TABLE[v]",
+    "k = i32(0)\nu = i32(0)\nfor y in range(2):\n u += places[k].kind\n k = v\nr += u",
+)
+
+
 class _Lines:
     """A kernel's loops over places and what they refer to."""
 
@@ -272,7 +290,8 @@ class _Lines:
 
     def _loop(self, counter: str, objects: list[str]) -> list[str]:
         low, high = self._random.randint(-2, 0), self._random.randint(1, 2)
-        bounds = [
+        walks = counter != "z" and self._random.random() < 0.3
+        bounds = [f"max(c {low:+d}, 0), min(c {high:+d}, w)"] if walks else [
             f"max(c {low:+d}, 0), min(c {high:+d}, w)", f"max(c {low:+d}, 0), min(w, c {high:+d})",
             f"max({low + 3}, c), min(c {high:+d}, w)", "3", f"min(w, {high})", "1, 6, 2",
         ]  # fmt: skip
@@ -283,6 +302,9 @@ class _Lines:
         if counter == "x" and self._random.random() < 0.4:
             lines += self._loop("z", inner)
         lines += self._block(self._random.randint(1, 3), inner, 0)
+        if walks:  # what is counted beside the counter is outside behind the last round
+            lines += [*self._random.choice(_BESIDE).split("\n"), "v += 1"]
+            return [f"v = max(c {low:+d}, 0)", head, *(f" {line}" for line in lines)]
         return [head, *(f" {line}" for line in lines)]
 
     def _block(self, count: int, objects: list[str], depth: int) -> list[str]:

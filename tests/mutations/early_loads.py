@@ -28,6 +28,12 @@ MUTATIONS = (
         "what is before the first element of an array is read", (_ENDS,),
     ),
     Mutation(
+        "arrays that a function may leave alone", _NEXT,
+        "if any(effects_of(each) & Effects.RETURNS for each in before):", "if False:",
+        "an element is read of an array that has none",
+        (f"{_TESTS}::test_no_next_element_where_a_function_gives_another_object", _RANDOM),
+    ),
+    Mutation(
         "arrays that rounds change", _NEXT,
         "if step is None or root in inside or", "if step is None or",
         "an element of another array is read than the next round's",

@@ -38,6 +38,21 @@ MUTATIONS = (
         ("tests/ir/test_flatten_loops.py::test_which_loops_are_flat[a place by what is carried]",),
     ),
     Mutation(
+        "what loops within carry is made of what they begin with alone", _FLAT,
+        "around.is_stale([*loop.operands[3:], *live_ins(loop.regions)])",
+        "around.is_stale(loop.operands[3:])",
+        "a round too many reads another place than the last one",
+        ("tests/ir/test_flatten_loops.py::"
+         "test_which_loops_are_flat[a place by what is carried around]", _RANDOM),
+    ),
+    Mutation(
+        "tables by what is carried", _FLAT,
+        "            if scope.is_stale(operation.operands):\n", "            if False:\n",
+        "a round too many reads what is outside of a table",
+        ("tests/ir/test_flatten_loops.py::"
+         "test_which_loops_are_flat[an element of a table by what is carried]", _RANDOM),
+    ),
+    Mutation(
         "what is carried is never stale", _FLAT,
         "carried, is_stale = new, True", "carried, is_stale = new, is_stale",
         "what a round too many is given counts as what the last one was given",

@@ -251,7 +251,8 @@ class _Writer:
         body, otherwise = loop.regions
         if "shared" in loop.attributes or around.is_stale(loop.operands[:3]):
             raise _CannotError
-        is_stale = around.is_stale(loop.operands[3:])
+        # What rounds carry is made of what they read around them, too.
+        is_stale = around.is_stale([*loop.operands[3:], *live_ins(loop.regions)])
         known = [constant_of(bound) for bound in (start, stop, step)]
         if None not in known and known[2]:
             counted = range(*(int(number) for number in known if number is not None))
@@ -351,8 +352,11 @@ class _Writer:
             raise _CannotError("they do more than compute and load")
         if isinstance(operation.result.type, LvalueType):
             return operation.results  # it is written where it is read
-        if path and not _is_total(operation):
-            raise _CannotError("what is computed behind a test may fault")
+        if not _is_total(operation):
+            if path:
+                raise _CannotError("what is computed behind a test may fault")
+            if scope.is_stale(operation.operands):
+                raise _CannotError(_STALE)
         given = [scope[operand] for operand in operation.operands]
         type, attributes = operation.result.type, operation.attributes
         return [self._write(operation.kind, given, operation, type, **attributes)]
