@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .frontend.tree import Location
+    from .location import Location
 
 
 class SharedOAError(Exception):

@@ -8,6 +8,7 @@ version or catches its errors does not wait for the rest.
 
 from __future__ import annotations
 
+from . import later_parts
 from .heap.array2 import Array2
 from .heap.arrays import Array, FieldView, ObjectArray
 from .heap.heap import Heap, current_heap

@@ -13,7 +13,7 @@ from llvmlite import ir
 from dispatch.check import ANY_CLASS, CHECK_REFERENCE, REFERENCE_OK
 from dispatch.errors import ErrorCode
 
-from ..ir.core import Location
+from ..location import Location
 from ..model.types import ReferenceType, Type
 from ..targets.base import declare
 from .emitter import FunctionEmitter

@@ -19,7 +19,8 @@ from ptxpass.ir import Lowering, VirtualCall
 
 from ..context_managers import contextmanager
 from ..errors import InternalError
-from ..ir.core import Function, Location, Operation, ParameterFact, Region, Value
+from ..ir.core import Function, Operation, ParameterFact, Region, Value
+from ..location import Location
 from ..model.classes import ClassType
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding

@@ -11,7 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..ir.core import Location
+from ..location import Location
 from .types import I32
 
 _VERSIONS = (2, "Debug Info Version", 3), (7, "Dwarf Version", 4)

@@ -13,11 +13,12 @@ from dispatch.check import CHECK_REFERENCE, define_check_reference
 from dispatch.dataclass import dataclass
 from ptxpass.ir import Canonical, Environment, Lowering
 
-from ..ir.core import Function, Lane, Location, Program, operations_in, type_of
+from ..ir.core import Function, Lane, Program, operations_in, type_of
 from ..ir.job import Job, owners_of_fields
 from ..ir.passes.calls import called_by
 from ..ir.regrouping import may_regroup
 from ..ir.storing import threads_at_once
+from ..location import Location
 from ..targets.base import Asking
 from ..targets.packed_threads import ASKED_AT_ONCE
 from . import (

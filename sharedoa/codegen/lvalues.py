@@ -16,8 +16,9 @@ from dispatch import state
 from dispatch.dataclass import replace
 
 from ..errors import InternalError
-from ..ir.core import Location, Operation, element_of, type_of
+from ..ir.core import Operation, element_of, type_of
 from ..ir.roles import ANY, element_role, field_role
+from ..location import Location
 from ..model.run_form import RunForm
 from ..model.types import ArrayType, InlineType, ReferenceType, Type, ValueType
 from . import checks

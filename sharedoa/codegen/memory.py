@@ -13,8 +13,9 @@ from llvmlite import ir
 
 from dispatch.dataclass import dataclass, replace
 
-from ..ir.core import NEIGHBOURS, Location, Operation
+from ..ir.core import NEIGHBOURS, Operation
 from ..ir.roles import ANY, Role, describe
+from ..location import Location
 from ..model.layout import alignment, member_part
 from ..model.record import part_of
 from ..model.scalars import ScalarType, i64, u64

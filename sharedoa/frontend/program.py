@@ -12,9 +12,10 @@ from typing import Any
 from dispatch.dataclass import dataclass
 
 from ..errors import ClassError, CompileError, Diagnostic, InternalError
-from ..ir.core import Location, Program
+from ..ir.core import Program
 from ..ir.frozen import check_frozen
 from ..ir.receivers import narrow_receivers
+from ..location import Location
 from ..model.annotations import refuse_list
 from ..model.classes import ClassType, Method, Signature
 from ..model.functions import DeviceFunction

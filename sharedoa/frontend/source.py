@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from dispatch.dataclass import dataclass
 
 from ..errors import CompileError, Diagnostic
+from ..location import Location
 from ..model.source_text import SourceText, source_text
-from .tree import Location
 
 
 @dataclass(frozen=True)

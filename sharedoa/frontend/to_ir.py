@@ -15,7 +15,8 @@ from dispatch.dataclass import dataclass, field
 
 from .. import ir
 from ..errors import InternalError
-from ..ir.core import Location, LvalueType, Operation, Region, Value, constant_of
+from ..ir.core import LvalueType, Operation, Region, Value, constant_of
+from ..location import Location
 from ..model.scalars import boolean, weak_int
 from ..model.types import VOID, InlineType, ListType, Type
 from . import tree

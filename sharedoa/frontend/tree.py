@@ -15,7 +15,7 @@ from typing import Literal, Union
 
 from dispatch.dataclass import dataclass, field
 
-from ..ir.core import Location
+from ..location import Location
 from ..model.classes import ClassType
 from ..model.constant_table import ConstantTable
 from ..model.types import (

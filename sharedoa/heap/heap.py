@@ -15,6 +15,7 @@ from dispatch.mode import Mode
 
 from ..errors import ArgumentError
 from ..forks import renew_in_child, tell_child
+from ..model.class_body import keep_names_of
 from ..model.classes import ClassType
 from ..model.clusters import Clusters
 from ..model.layout import Layout
@@ -39,10 +40,10 @@ from .construction import (
     initialise,
 )
 from .conversion import other_heap, raw_value
+from .field_references import FieldReferences
 from .field_view import FieldView, changes_now
 from .held_arrays import HeldArrays
 from .launches import HeapOfLaunches
-from .left_behind import LeftBehind
 from .living import references_of
 from .objects_of_classes import ObjectsOfClasses
 from .placement import (
@@ -63,6 +64,7 @@ from .statistics import HeapStatistics
 
 _get_ident = threading.get_ident
 _path = lru_cache(maxsize=4096)(FieldPath)
+keep_names_of(FieldReferences, Population)
 
 
 _PUBLIC = (
@@ -488,6 +490,8 @@ class Heap(HeapOfLaunches):
     def after_fork(self) -> None:
         """In a forked process: memory of a device is the parent's, and not even mapped here."""
         if self.backend.target.is_device:
+            from .left_behind import LeftBehind
+
             left: Any = LeftBehind(self.backend, self.memory)
             self.memory = self.books = self.residency = self.pieces = self.distinct = left
             self.forget_ways()

@@ -24,6 +24,10 @@ traced_ufunc: Callable[..., Any]
 traced_element: Callable[..., Any]
 traced_where: Callable[..., Any]
 
+#: The open backend of a name; heaps on a device share one, and with it the code that it has loaded.
+#: Raises BackendError where it does not work here.
+open_backend: Callable[[str], Any]
+
 
 class KernelObjects(Protocol):
     """Makes and ends objects for the thread of a launch that CPython is running."""

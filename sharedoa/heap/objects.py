@@ -61,7 +61,7 @@ class ManyObjects(Generic[T_co]):
     """``objects.field`` is a view of the field of each, ``objects.method(...)`` calls it on each.
 
     Declared fields and methods come before attributes that arrays themselves have. That is why this
-    package uses names with an underscore, which classes cannot declare (``internal_names``).
+    package uses names with an underscore, which classes cannot declare (``keep_names_of``).
     """
 
     __slots__ = ()

@@ -12,10 +12,10 @@ from ..model.foreign import any_foreign_class
 from ..model.layout import Layout
 from ..model.record import Header
 from ..model.reference import NarrowReference, PlainReference, ReferenceEncoding, TaggedReference
+from . import hooks
 from .extents import SLAB_SIZE, claim_base
 from .provider import HostProvider, total_memory
 
-_opened: dict[str, Any] = {}
 _MOST_TIMES = 64
 """A heap may be promised so many times the machine's memory: systems hand out more than they have,
 as programs seldom use all."""
@@ -54,7 +54,7 @@ class HeapSettings:
         chosen = parse_mode(knobs.mode.resolve(mode))
         layout_name = _layout_name(knobs.layout.resolve(layout), chosen)
         if not hasattr(backend, "free_memory"):  # not one that is open
-            backend = _open(knobs.backend.resolve(backend))
+            backend = hooks.open_backend(knobs.backend.resolve(backend))
         limit = knobs.capacity.resolve(capacity)
         encoding = _encoding(knobs.references.resolve(references), chosen, backend, limit)
         _require_possible(limit, backend)
@@ -143,17 +143,3 @@ def _layout_name(name: str, mode: Mode) -> str:
             "concord)",
         )
     return "aos"
-
-
-def _open(name: str) -> Any:
-    """The backend of that name; heaps on a device share one, and with it the code that it has
-    loaded."""
-    from ..backends import open_backend
-    from ..runtime import ranges
-
-    ranges.begin()
-    found = _opened.get(name)
-    if found is None:
-        opened = open_backend(name)
-        found = _opened[name] = _opened.setdefault(opened.label, opened)
-    return found

@@ -1,10 +1,10 @@
 """The intermediate representation between the front end and LLVM."""
 
+from ..location import Location
 from .core import (
     Candidate,
     Function,
     Lane,
-    Location,
     LvalueType,
     Operation,
     Program,

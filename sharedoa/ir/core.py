@@ -15,27 +15,13 @@ from typing import Any, Literal, NamedTuple, Union
 
 from dispatch.dataclass import dataclass, field
 
+from ..location import Location
 from ..model.classes import ClassType
 from ..model.run_form import RunForm
 from ..model.types import Type as ModelType
 
 NEIGHBOURS = 4
 """Elements of a group that one thread takes together (thread coarsening); a power of two."""
-
-
-class Location(NamedTuple):
-    """A stretch of the user's own source; lines count from 1, columns from 0."""
-
-    file: str
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    function: str
-
-    @property
-    def line_in_file(self) -> str:
-        return f"{self.file}:{self.line}"
 
 
 @dataclass(frozen=True)

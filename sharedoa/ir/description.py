@@ -19,11 +19,12 @@ from typing import Any
 from dispatch.dataclass import dataclass
 
 from ..errors import InternalError
+from ..location import Location
 from ..model.classes import ClassType, Family
 from ..model.clusters import Clusters
 from ..model.run_form import RunForm
 from ..model.types import ArrayType, InlineType, ListType, ReferenceType, TupleType, ValueType
-from .core import Location, Program
+from .core import Program
 from .job import Facts, Job, Question
 from .text import Named, TypeTexts, code_text, type_names
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from ..location import Location
 from ..model.classes import ClassType
 from ..model.scalars import ScalarType
 from ..model.types import InlineType, ReferenceType
 from .core import (
     Function,
     Lane,
-    Location,
     Operation,
     Program,
     Region,

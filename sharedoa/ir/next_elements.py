@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..location import Location
 from ..model.scalars import boolean, weak_int
 from ..model.types import InlineType
 from .core import (
-    Location,
     Operation,
     Program,
     Region,

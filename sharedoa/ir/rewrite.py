@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from dispatch.dataclass import replace
 
-from .core import Function, Location, Operation, Program, Region, Type, Value, operations_in
+from ..location import Location
+from .core import Function, Operation, Program, Region, Type, Value, operations_in
 
 
 class Use(NamedTuple):

@@ -31,6 +31,7 @@ from typing import Any, Union
 from dispatch.dataclass import fields
 
 from ..errors import InternalError
+from ..location import Location
 from ..model.array2_type import Array2Type
 from ..model.classes import ClassType
 from ..model.constant_table import ConstantTable
@@ -51,7 +52,6 @@ from .core import (
     Candidate,
     Function,
     Lane,
-    Location,
     LvalueType,
     Operation,
     Program,

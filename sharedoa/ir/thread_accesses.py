@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 
 from dispatch.dataclass import dataclass, field
 
+from ..location import Location
 from ..model.classes import ClassType
 from ..model.scalars import ScalarType, boolean
 from ..model.types import ArrayType, ReferenceType
@@ -22,7 +23,6 @@ from ..targets.mathematics import EXACT_FUNCTIONS
 from .core import (
     Candidate,
     Function,
-    Location,
     LvalueType,
     Operation,
     Program,

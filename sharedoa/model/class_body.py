@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -106,29 +105,26 @@ def _not_annotated(name: str, attribute: str, value: Any) -> ClassError:
     )
 
 
-_OF_OBJECTS = ("_heap", "_reference", "_shown_reference", "_stable_hash")
+_internal = {"_heap", "_reference", "_shown_reference", "_stable_hash"}
+"""What objects, arrays of them and populations have for this package's own use."""
+
+
+def keep_names_of(*classes: type) -> None:
+    """Fields and methods cannot be named as what these, whose instances are many objects, have for
+    this package's own use. Their public attributes give way to them."""
+    found = {name for cls in classes for name in dir(cls)}
+    _internal.update(name for name in found if name[:1] == "_" and name[:2] != "__")
 
 
 def refuse_internal(name: str, kind: str, member: str) -> None:
     """Raise ClassError for a field or method of class ``name`` that would hide what this package
     itself uses of objects or arrays of them."""
-    if member in _OF_OBJECTS or member in internal_names():
+    if member in _internal:
         raise ClassError(
             f"class {name}: the {kind} name {member} is taken: objects or arrays of them have an "
             "attribute of that name themselves",
             f"rename the {kind}, best without the underscore: {member.lstrip('_')}",
         )
-
-
-@cache
-def internal_names() -> frozenset[str]:
-    """What arrays of objects and populations have for this package's own use. Their public
-    attributes give way to fields and methods."""
-    from ..heap.field_references import FieldReferences
-    from ..heap.population import Population
-
-    found = {*dir(FieldReferences), *dir(Population)}
-    return frozenset(name for name in found if name[:1] == "_" and name[:2] != "__")
 
 
 #: Special methods that CPython would call where kernels do something else, and what they do.

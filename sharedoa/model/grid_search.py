@@ -13,7 +13,7 @@ by bit: cells are computed in f64, distances in the precision of the positions.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -23,12 +23,14 @@ from .structs import value
 from .type_names import f32, f64, i32, u32
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
 
-    from ..heap.arrays import Array
+    class Indices(Protocol):
+        """An array, as far as it is asked here: arrays are of the heap, which rests on this
+        package."""
 
-    Indices: TypeAlias = Array[i32]
-else:  # arrays are of the heap, which rests on this package
+        def __getitem__(self, index: Any) -> i32: ...
+
+else:
     Indices = ArrayAnnotation(i32)
 INFINITY = math.inf
 #: In the place of a cell, that of a position which is not finite.

@@ -25,8 +25,8 @@ from ..model.classes import class_of_index
 from ..model.scalars import i64, u64
 
 if TYPE_CHECKING:
-    from ..frontend.tree import Location
     from ..heap.heap import Heap
+    from ..location import Location
     from .code_cache.descriptions import Outline
 
 RECORDS_PER_SLAB = 1024

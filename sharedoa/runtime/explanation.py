@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from dispatch.mode import Mode
 
-from ..frontend.tree import Location
 from ..heap.heap import Heap
 from ..ir.core import operations_in, type_of
 from ..ir.number_parts import name_of, parameter_of
+from ..location import Location
 from ..tracebacks import short_place
 from . import planned_clusters
 from .pipeline import Compilation

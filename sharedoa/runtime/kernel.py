@@ -8,13 +8,12 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Protocol, overload
 
 import numpy as np
 
 from ..errors import ArgumentError, ClassError
-from ..heap import hooks
 from ..heap.heap import current_heap
 from ..model.annotations import local_names
 from ..model.source_text import remember_source
@@ -216,32 +215,3 @@ def general(kernel: Kernel[P]) -> Kernel[P]:
     is made that knows them."""
     kernel.is_general = True
     return kernel
-
-
-def _vectorised_call(
-    objects: Any, name: str, arguments: tuple[Any, ...], named: Mapping[str, Any]
-) -> Any:
-    from .vectorised import call
-
-    hooks.vectorised_call = call
-    return call(objects, name, arguments, named)
-
-
-hooks.vectorised_call = _vectorised_call
-
-
-def _many(values: Any, name: str, options: dict[str, Any]) -> Any:
-    from ..many.calls import many
-
-    hooks.many = many
-    return many(values, name, options)
-
-
-def _plain(values: Any, name: str) -> Any:
-    from ..many.calls import plain
-
-    hooks.plain = plain
-    return plain(values, name)
-
-
-hooks.many, hooks.plain = _many, _plain

@@ -15,7 +15,6 @@ from sharedoa.ir.core import (
     Candidate,
     Function,
     Lane,
-    Location,
     LvalueType,
     Operation,
     Program,
@@ -23,6 +22,7 @@ from sharedoa.ir.core import (
     Value,
 )
 from sharedoa.ir.text import NOWHERE, PLAIN_TYPES, Named
+from sharedoa.location import Location
 from sharedoa.model.classes import ClassType
 from sharedoa.model.constant_table import ConstantTable
 from sharedoa.model.run_form import RunForm

@@ -17,7 +17,6 @@ from sharedoa.ir.core import (
     Candidate,
     Function,
     Lane,
-    Location,
     LvalueType,
     Operation,
     Program,
@@ -25,6 +24,7 @@ from sharedoa.ir.core import (
     Value,
 )
 from sharedoa.ir.text import NOWHERE, Named, program_text, type_names
+from sharedoa.location import Location
 from sharedoa.model.run_form import RunForm
 from sharedoa.model.scalars import SCALARS, weak_float, weak_int
 from sharedoa.model.types import (

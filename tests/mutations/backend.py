@@ -193,7 +193,7 @@ MUTATIONS = (
         "a collection of garbage leaves another device current", _TWO_DEVICES,
     ),
     Mutation(
-        "one backend a driver", "sharedoa/heap/settings.py",
+        "one backend a driver", "sharedoa/later_parts.py",
         "_opened.setdefault(opened.label, opened)", "_opened.setdefault(opened.name, opened)",
         "heaps on the second GPU are on the first", _TWO_DEVICES,
     ),

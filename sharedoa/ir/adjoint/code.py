@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...location import Location
 from ...model.scalars import ScalarType, boolean, weak_int
 from ...model.types import InlineType, TupleType, ValueType
 from ...model.types import Type as ModelType
-from ..core import Location, LvalueType, Operation, Region, Type, Value, element_of, type_of
+from ..core import LvalueType, Operation, Region, Type, Value, element_of, type_of
 from ..rewrite import make
 from .leaves import Path, parts_of
 

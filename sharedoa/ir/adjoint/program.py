@@ -9,11 +9,11 @@ from graphlib import CycleError, TopologicalSorter
 from dispatch.dataclass import dataclass, field
 
 from ...errors import CompileError, Diagnostic
+from ...location import Location
 from ...model.scalars import weak_int
 from ...model.types import VOID, TupleType, Type
 from ..core import (
     Function,
-    Location,
     LvalueType,
     Operation,
     Program,

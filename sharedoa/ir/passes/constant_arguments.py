@@ -21,7 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..core import Function, Location, Operation, Program, Region, Value, operations_in
+from ...location import Location
+from ..core import Function, Operation, Program, Region, Value, operations_in
 from ..evaluation import Known, evaluated, same
 from ..frozen import FrozenPlace
 from ..job import Job

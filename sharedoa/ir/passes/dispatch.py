@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from ptxpass.ir import decide, decide_test
 
-from ..core import Location, Program, operations_in
+from ...location import Location
+from ..core import Program, operations_in
 from ..job import Job
 from ..uniformity import uniform_receivers
 

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...location import Location
 from ...model.scalars import ScalarType
 from ...model.types import ArrayType, ReferenceType
 from ..before_loop import BeforeLoop, asked_before, count_up, shared_loops_of
 from ..core import (
     Function,
-    Location,
     Operation,
     Program,
     Region,

@@ -22,9 +22,9 @@ from dispatch.dataclass import dataclass
 
 from ... import codegen, ir, model, targets
 from ...codegen.lower import LoweredModule
-from ...ir.core import Location
 from ...ir.description import Description
 from ...ir.job import Job, Question
+from ...location import Location
 from ...targets.base import Stages
 from .. import knobs
 from . import Compiler, digest_of, entry, key_of, open_folder, stored

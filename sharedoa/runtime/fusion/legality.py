@@ -19,9 +19,9 @@ from collections.abc import Iterable, Sequence
 
 from dispatch.dataclass import dataclass
 
-from ...ir.core import Location
 from ...ir.roles import EVERYTHING, Role, describe, may_meet
 from ...ir.thread_accesses import ThreadAccess
+from ...location import Location
 from ...tracebacks import short_place
 from .part import Part, effect_reason, may_be_same
 

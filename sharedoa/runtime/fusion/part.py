@@ -12,10 +12,10 @@ from typing import Any, Literal, NamedTuple
 
 from dispatch.dataclass import dataclass, field
 
-from ...ir.core import Location
 from ...ir.operations import Effects
 from ...ir.roles import Role, may_meet
 from ...ir.thread_accesses import Field, Reach, ThreadAccesses
+from ...location import Location
 from ...model.classes import ClassType
 from ...model.types import ArrayType, ReferenceType
 from ..geometry import Geometry

@@ -12,8 +12,9 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ... import ir
-from ...ir.core import Location, Operation, Region, Stretch, Value, regions_in
+from ...ir.core import Operation, Region, Stretch, Value, regions_in
 from ...ir.rewrite import make, replace_uses
+from ...location import Location
 from ...model.field_address import LANES
 from ...model.scalars import boolean, weak_int
 from ...model.types import Type
