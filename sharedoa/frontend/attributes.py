@@ -13,7 +13,7 @@ from ..model.array2_type import Array2Type
 from ..model.classes import ClassType, setter_name
 from ..model.grid_type import GridType
 from ..model.members import has_mixins
-from ..model.scalars import boolean
+from ..model.scalars import ScalarType, boolean
 from ..model.types import ArrayType, InlineType, ListType, ReferenceType, ValueType
 from . import tree
 from .constant_tables import row_of, value_of
@@ -22,6 +22,7 @@ from .conversions import constant_of
 from .expressions import translate
 from .held_values import HeldValues
 from .names import attribute
+from .number_methods import METHODS
 from .operands import (
     BoundMethod,
     ConstantRow,
@@ -58,7 +59,10 @@ def _accessor(context: Context, node: ast.Attribute, part: str) -> UnboundMethod
 
 def attribute_in(context: Context, base: Operand, node: ast.Attribute) -> Operand:
     """The attribute of ``base``, which is what ``node.value`` is."""
-    if isinstance(base, Static) and hasattr(type(base.value), "__sharedoa_value__"):
+    if isinstance(base, Static) and (
+        hasattr(type(base.value), "__sharedoa_value__")
+        or (isinstance(base.value, (int, float, np.generic)) and node.attr in METHODS)
+    ):
         base = constant_of(context, base.value, node.value, base.name)
     if isinstance(base, Static):
         return _static_attribute(context, base, node)
@@ -78,6 +82,8 @@ def attribute_in(context: Context, base: Operand, node: ast.Attribute) -> Operan
         return _array_attribute(context, base, node)
     if isinstance(base.type, ValueType):
         return _value_member(context, base, base.type, node)
+    if isinstance(base.type, ScalarType) and node.attr in METHODS:
+        return BoundMethod(base, node.attr)
     context.reject(
         node,
         f"{base.type!r} has no attribute {node.attr}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from enum import Enum
 
@@ -20,6 +21,7 @@ from .conversions import coerce, constant_of, convert_scalar, truth
 from .dependencies import InitialiserDependency, MethodDependency, ResolutionDependency
 from .expressions import expression, translate
 from .held_values import HeldValues
+from .number_methods import method_of_number
 from .operands import BoundMethod, Initialiser, Static, UnboundMethod
 from .value_operators import operands
 
@@ -92,6 +94,10 @@ _INSTEAD_OF: dict[int, str] = {
     id(builtins.id): "compare references with is; give objects a field that numbers them",
     id(builtins.getattr): "write x.name",
     id(builtins.hasattr): _ASK_ISINSTANCE,
+    id(
+        math.dist
+    ): "write math.sqrt((ax - bx) ** 2 + (ay - by) ** 2), or oa.length(a - b) of vectors",
+    id(math.fsum): "write sum(a), with more digits sum(f64(x) for x in a)",
     id(builtins.sorted): "sort arrays on the host, a.sort(), and a list by loops over it",
     **{id(getattr(np, name)): _LIST for name in ("zeros", "ones", "empty", "full", "array")},
 }
@@ -149,6 +155,8 @@ def _bound_call(context: Context, callee: BoundMethod, node: ast.Call) -> tree.E
         signature = context.program.value_signature(type, callee.name)
         label = f"{type.name}.{callee.name}"
         return _direct(context, symbol, signature, [callee.receiver], node, label)
+    if isinstance(type, ScalarType):
+        return method_of_number(context, callee.receiver, callee.name, node)
     assert isinstance(type, ReferenceType)
     return method_call(context, callee.receiver, callee.name, node)
 

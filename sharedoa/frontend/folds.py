@@ -1,5 +1,5 @@
-"""``sum``, ``min``, ``max``, ``any``, ``all`` and ``in`` over whatever loops run over, and over
-generator expressions: loops within an expression."""
+"""``sum``, ``math.prod``, ``min``, ``max``, ``any``, ``all`` and ``in`` over whatever loops run
+over, and over generator expressions: loops within an expression."""
 
 from __future__ import annotations
 
@@ -109,17 +109,18 @@ def total(context: Context, node: ast.Call) -> tree.Expression:
     """``sum(items, start)``."""
     given = with_start(context, node, "what it adds", "sum(a) or sum(a, 1.0)")
     location = context.locate(node)
-    begin: tree.Expression = constant(0, weak_int, location)
     before: list[tree.Statement] = []
-    if len(given) == 2:
-        value = as_variable(context, expression(context, given[1]), given[1])
-        held = context.temporary(value.type)
-        before.append(tree.Assign(location, held, value))
-        begin = tree.Local(value.type, location, held)
+    begin = _start(context, given[1:], 0, before, node)
     found: list[tree.Variable] = []
 
     def add(item: tree.Expression, source: ast.expr) -> list[tree.Statement]:
-        type = _type_of_sum(context, begin.type, item, source)
+        if item.type == boolean:
+            context.reject(
+                source,
+                "sum of bools means one thing in Python and another in NumPy",
+                "count with numbers: sum(1 for x in a if x > 0)",
+            )
+        type = _type_so_far(context, ast.Add(), begin.type, item, source)
         variable = context.temporary(type)
         found.append(variable)
         so_far = tree.Local(type, location, variable)
@@ -146,24 +147,64 @@ def total(context: Context, node: ast.Call) -> tree.Expression:
     return tree.Sequence(result.type, location, [*before, *loops], result)
 
 
-def _type_of_sum(context: Context, begin: Type, item: tree.Expression, source: ast.expr) -> Type:
-    """The type of a variable that begins so and to which items are added."""
-    if item.type == boolean:
-        context.reject(
-            source,
-            "sum of bools means one thing in Python and another in NumPy",
-            "count with numbers: sum(1 for x in a if x > 0)",
-        )
+def product(context: Context, node: ast.Call) -> tree.Expression:
+    """``math.prod(items, start=1)``."""
+    given = with_start(context, node, "what it multiplies", "math.prod(a, start=2)")
+    if len(node.args) != 1:
+        context.reject(node, "math.prod takes its start by name", "write math.prod(a, start=2)")
+    location = context.locate(node)
+    before: list[tree.Statement] = []
+    begin = _start(context, given[1:], 1, before, node)
+    found: list[tree.Variable] = []
+
+    def multiply(item: tree.Expression, source: ast.expr) -> list[tree.Statement]:
+        type = _type_so_far(context, ast.Mult(), begin.type, item, source)
+        found.append(context.temporary(type))
+        so_far = tree.Local(type, location, found[-1])
+        more = operate(context, ast.Mult(), so_far, item, source)
+        stored = coerce(context, more, type, source, "the product")
+        return [tree.Assign(location, found[-1], stored)]
+
+    loops = each_item(context, given[0], multiply)
+    variable = found[-1]
+    started = coerce(context, begin, variable.type, node, "the product")
+    result = tree.Local(variable.type, location, variable)
+    made = [*before, tree.Assign(location, variable, started), *loops]
+    return tree.Sequence(result.type, location, made, result)
+
+
+def _start(
+    context: Context,
+    given: list[ast.expr],
+    usual: int,
+    before: list[tree.Statement],
+    node: ast.Call,
+) -> tree.Expression:
+    """What a sum or product starts with, which ``before`` computes."""
+    location = context.locate(node)
+    if not given:
+        return constant(usual, weak_int, location)
+    value = as_variable(context, expression(context, given[0]), given[0])
+    held = context.temporary(value.type)
+    before.append(tree.Assign(location, held, value))
+    return tree.Local(value.type, location, held)
+
+
+def _type_so_far(
+    context: Context, operator: ast.operator, begin: Type, item: tree.Expression, source: ast.expr
+) -> Type:
+    """The type of a variable that begins so and to which items are added, or with which they are
+    multiplied."""
     type = begin
     for _ in range(3):
         so_far = tree.Local(type, context.locate(source), context.temporary(type))
-        more = operate(context, ast.Add(), so_far, item, source).type
+        more = operate(context, operator, so_far, item, source).type
         joined = join_types(type, more)
         if joined is None:
             context.reject(
                 source,
-                f"the sum is {type!r}, and with an item added {more!r}",
-                "convert the items, or give sum a start of their type",
+                f"what there is so far is {type!r}, and with one item more {more!r}",
+                "convert the items, or give a start of their type",
             )
         if joined == type:
             break

@@ -24,7 +24,7 @@ from .context import Context, may_wrap
 from .conversions import coerce, constant, convert_scalar, is_nonnegative, truth
 from .expressions import expression, static_value, translate
 from .extents import index3, size3
-from .folds import extreme, quantified, total
+from .folds import extreme, product, quantified, total
 from .held_values import HeldValues
 from .lists import list_from
 from .operands import ConstantRow, InlineArray
@@ -89,6 +89,12 @@ def math_call(context: Context, target: Any, node: ast.Call) -> tree.Expression:
     else:
         name = _PYTHON_MATH.get(id(target)) or _PYTHON_ROUNDING[id(target)]
         counts = (1, 2) if name == "log" else (_ARITY.get(name, 1),)
+        if name == "hypot" and len(node.args) > 2:
+            context.reject(
+                node,
+                "math.hypot of more than two",
+                "write math.sqrt(x * x + y * y + z * z), or oa.length of a vector",
+            )
         values = arguments(context, node, *counts)
         if id(target) in _PYTHON_ROUNDING and values[0].type in (weak_int, u64):
             return _whole(context, values[0], node)
@@ -379,6 +385,7 @@ HANDLERS: dict[int, Handler] = {
     id(builtins.divmod): _divmod,
     id(builtins.pow): _pow,
     id(builtins.sum): total,
+    id(math.prod): product,
     id(builtins.any): lambda context, node: quantified(context, node, True),
     id(builtins.all): lambda context, node: quantified(context, node, False),
     id(builtins.range): _range,

@@ -1,4 +1,4 @@
-"""Functions of numbers that are made of others: ``math.gcd``, ``math.ldexp``, and NumPy's
+"""Functions of numbers that are made of others: ``math.gcd``, ``isqrt``, ``ldexp``, and NumPy's
 ``minimum``, ``maximum``, ``clip`` and ``sign`` of scalars."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from ..model.functions import DeviceFunction
 from ..model.scalars import ScalarType, boolean, f64, i64, promote, u64, weak_float, weak_int
-from ..number_functions import greatest_divisor, scaled
+from ..number_functions import greatest_divisor, scaled, whole_root
 from . import tree
 from .context import Context
 from .conversions import constant, convert_scalar, weak_to_typed
@@ -31,12 +31,13 @@ def _integer(context: Context, value: tree.Expression, node: ast.Call) -> tree.E
     return convert_scalar(context, value, i64, node)
 
 
-def _call(
+def call(
     context: Context,
     function: DeviceFunction[..., Any],
     given: list[tree.Expression],
     node: ast.Call,
 ) -> tree.Expression:
+    """A call of one of ``number_functions``."""
     symbol = context.program.require_function(function)
     return tree.DirectCall(function.signature.result, context.locate(node), symbol, given)
 
@@ -44,7 +45,7 @@ def _call(
 def _gcd(context: Context, node: ast.Call) -> tree.Expression:
     given = [_integer(context, each, node) for each in arguments(context, node, *_ANY_NUMBER)]
     zero: tree.Expression = constant(0, i64, context.locate(node))
-    found = reduce(lambda a, b: _call(context, greatest_divisor, [a, b], node), given, zero)
+    found = reduce(lambda a, b: call(context, greatest_divisor, [a, b], node), given, zero)
     return convert_scalar(context, found, weak_int, node)
 
 
@@ -57,7 +58,13 @@ def _ldexp(context: Context, node: ast.Call) -> tree.Expression:
             node, f"CPython's math.ldexp takes its own int, not {exponent.type!r}", "write int(k)"
         )
     given = [convert_scalar(context, value, f64, node), _integer(context, exponent, node)]
-    return convert_scalar(context, _call(context, scaled, given, node), weak_float, node)
+    return convert_scalar(context, call(context, scaled, given, node), weak_float, node)
+
+
+def _isqrt(context: Context, node: ast.Call) -> tree.Expression:
+    (value,) = arguments(context, node, 1)
+    found = call(context, whole_root, [_integer(context, value, node)], node)
+    return convert_scalar(context, found, weak_int, node)
 
 
 def _numbers(
@@ -142,6 +149,7 @@ _ANY_NUMBER = range(9)
 
 HANDLERS.update({
     id(math.gcd): _gcd,
+    id(math.isqrt): _isqrt,
     id(math.ldexp): _ldexp,
     id(np.minimum): _least("lt"),
     id(np.maximum): _least("gt"),

@@ -7,6 +7,7 @@ import re
 from typing import NoReturn
 
 from ..model.scalars import ScalarType, boolean, f32, i64, u64, weak_float
+from ..model.types import NULL
 from . import tree
 from .context import Context
 from .conversions import as_variable, convert_scalar
@@ -47,7 +48,8 @@ def said(context: Context, node: ast.expr) -> list[tree.Said]:
     if text is not None:
         return [text]
     if not isinstance(node, ast.JoinedStr):
-        return [_printable(context, node)]
+        value = expression(context, node)
+        return ["None"] if value.type == NULL else [_printable(context, value, node)]
     parts: list[tree.Said] = []
     for part in node.values:
         if not isinstance(part, ast.FormattedValue):
@@ -60,7 +62,11 @@ def said(context: Context, node: ast.expr) -> list[tree.Said]:
         if text is not None and not spec:
             parts.append(text)
             continue
-        value = _printable(context, part.value)
+        value = expression(context, part.value)
+        if value.type == NULL and not spec:
+            parts.append("None")
+            continue
+        value = _printable(context, value, part.value)
         if value.type == f32 and part.conversion == -1:
             # NumPy gives Python's own number to format: f"{f32(0.1)}" is 0.10000000149011612.
             value = convert_scalar(context, value, weak_float, part)
@@ -74,6 +80,10 @@ def _is_none(node: ast.expr) -> bool:
 
 def _text(context: Context, node: ast.expr) -> str | None:
     """A literal string, or a constant around the kernel that is one."""
+    if isinstance(node, ast.IfExp) and _text(context, node.body) is not None:
+        context.reject(
+            node, "text that is chosen when the kernel runs", "write an if with text in each branch"
+        )
     if not isinstance(node, (ast.Constant, ast.Name, ast.Attribute)):
         return None
     found = static_value(context, node)
@@ -82,8 +92,7 @@ def _text(context: Context, node: ast.expr) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _printable(context: Context, node: ast.expr) -> tree.Expression:
-    value = expression(context, node)
+def _printable(context: Context, value: tree.Expression, node: ast.expr) -> tree.Expression:
     if not isinstance(value.type, ScalarType):
         context.reject(node, f"{value.type!r} cannot be printed", "print its parts")
     return as_variable(context, value, node)

@@ -425,9 +425,15 @@ class AdjointFields:
     __slots__ = ("_objects",)
 
     def __init__(self, objects: ManyObjects) -> None:
-        self._objects = objects
+        object.__setattr__(self, "_objects", objects)
 
-    def __getattr__(self, name: str) -> AdjointView:
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._view(name)[...] = value
+
+    def __getattr__(self, name: str) -> Any:
+        return self._view(name)
+
+    def _view(self, name: str) -> AdjointView:
         objects = self._objects
         type = objects._cls.fields.get(name)
         if type is None or not float_paths(FieldPath(name), type):
@@ -450,4 +456,4 @@ class AdjointsOfOne(AdjointFields):
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
-        return super().__getattr__(name)[0]
+        return self._view(name)[0]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from ..errors import ClassError
 from . import lazy_annotations
@@ -142,6 +142,8 @@ def split_bases(name: str, bases: tuple[type, ...], is_shared: Callable[[type], 
 
 def _check_mixin(name: str, mixin: type) -> None:
     for cls in mixin.__mro__[:-1]:
+        if is_protocol(cls):  # which names what classes are to have
+            continue
         given = lazy_annotations.of(cls)
         fields = [each for each, type in given.items() if not lazy_annotations.is_constant(type)]
         if fields or "__init__" in vars(cls):
@@ -149,6 +151,23 @@ def _check_mixin(name: str, mixin: type) -> None:
                 f"class {name}: its base {mixin.__name__} has {'fields' if fields else '__init__'}",
                 "a class that is mixed in has methods only; declare fields in shared classes",
             )
+
+
+class _SomeProtocol(Protocol):
+    pass
+
+
+def is_protocol(cls: type) -> bool:
+    """Whether a class is a ``typing.Protocol`` itself, and not one that follows it."""
+    return bool(vars(cls).get("_is_protocol"))
+
+
+def pass_over_protocols(cls: type) -> None:
+    """Give a class the ``__init__`` that it has without the protocols that it follows, each of
+    which has one that would look for it at the first call."""
+    if cls.__init__ is _SomeProtocol.__init__:  # type: ignore[misc]
+        kept = (vars(each).get("__init__") for each in cls.__mro__ if not is_protocol(each))
+        type.__setattr__(cls, "__init__", next(each for each in kept if each is not None))
 
 
 def called_by_cpython(cls: type, name: str) -> Any:

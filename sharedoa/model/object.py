@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-from abc import ABCMeta
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, _ProtocolMeta
 
 from ..errors import ArgumentError, ClassError, HeapError, UnresolvedNameError
 from . import lazy_annotations
@@ -28,7 +27,15 @@ from .deleted import DeletedReference
 from .field_access import FieldAccess, InlineField
 from .frozen import check_frozen
 from .functions import is_abstract_body, refuse_lambda, stand_in, user_function
-from .members import MemberKind, member_of, mixed_in, setter_of, split_bases, wrapped
+from .members import (
+    MemberKind,
+    member_of,
+    mixed_in,
+    pass_over_protocols,
+    setter_of,
+    split_bases,
+    wrapped,
+)
 from .shown import shown, shown_fields, shown_row
 from .signatures import resolve_signature, scope_of
 from .source_text import remember_source
@@ -42,11 +49,12 @@ construct: Callable[[ClassType, tuple[Any, ...], dict[str, Any]], Any] | None = 
 grad_of: Callable[[Object], Any] | None = None
 
 
-class ObjectMeta(ABCMeta):
+class ObjectMeta(_ProtocolMeta):
     """Turns a class statement into a ``ClassType``; watches methods that are replaced later.
 
-    It is a subclass of ABCMeta for bases that are ABCs, and no more: which methods are abstract is
-    said by ``ClassType``, also when they are replaced, and asking for a class takes no longer.
+    It is a subclass of what ABCs and protocols are made by for bases that are such, and no more:
+    which methods are abstract is said by ``ClassType``, also when they are replaced, and asking for
+    a class takes no longer.
     """
 
     __sharedoa__: ClassType | None
@@ -70,6 +78,7 @@ class ObjectMeta(ABCMeta):
         frozen = check_frozen(name, options.pop("frozen", None), known, namespace)
         unordered = check_unordered(name, options.pop("unordered", ()), annotations)
         cls = type.__new__(mcls, name, bases, namespace, **options)
+        pass_over_protocols(cls)
         members = {**mixed_in(cls, base), **namespace}
         _declare_class(cls, base, annotations, defaults, members, frame.f_globals, local)
         assert cls.__sharedoa__ is not None

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import threading
-from collections.abc import Callable, Iterator
-from functools import wraps
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, overload
 
 import numpy as np
@@ -19,7 +17,7 @@ from ..heap.population import Population
 from ..heap.recording import can_wait, is_recorded, recorder, with_listed
 from ..model.annotations import GridAnnotation
 from ..model.scalars import ScalarType, f32, f64, i32, promote, u32
-from ..model.type_names import P, T_co
+from ..model.type_names import T_co
 from ..model.types import ReferenceType
 from ..model.values import describe, scalar_type_of
 from .host_intrinsics import current_thread
@@ -36,24 +34,6 @@ _MOST_CELLS = (1 << 31) - 2
 _MOST_OBJECTS = (1 << 31) - 1
 #: By which part of a length what is computed in f32 or f64 may be wrong, with room to spare.
 _SLACK = {32: 2.0**-20, 64: 2.0**-48}
-
-
-def _saying_how(init: Callable[P, None]) -> Callable[P, None]:
-    signature = inspect.signature(init)
-
-    @wraps(init)
-    def begin(*arguments: P.args, **named: P.kwargs) -> None:
-        try:
-            signature.bind(*arguments, **named)
-        except TypeError as error:
-            raise ArgumentError(
-                f"oa.HashGrid: {error}",
-                "give the edge of a cell and the lengths of the box by name: "
-                "oa.HashGrid(cell=1.5, size=(width, height), periodic=True)",
-            ) from None
-        init(*arguments, **named)
-
-    return begin
 
 
 class HashGrid(Generic[T_co]):
@@ -127,7 +107,6 @@ class HashGrid(Generic[T_co]):
     _counts: Array
     _prefix_sum: ExclusivePrefixSum
 
-    @_saying_how
     def __init__(self, *, cell: float, size: tuple[float, ...], periodic: bool = False) -> None:
         """A grid without objects for the box from 0 to ``size`` (two or three lengths), whose cells
         have edges of ``cell`` or a little more. ``periodic``: what leaves the box at one side

@@ -1,4 +1,5 @@
-"""``math.gcd``, ``math.ldexp`` and NumPy's functions of numbers: bit for bit as in CPython."""
+"""``math.gcd``, ``isqrt``, ``prod``, ``ldexp``, NumPy's functions of numbers, and methods of
+numbers: bit for bit as in CPython."""
 
 from __future__ import annotations
 
@@ -120,3 +121,68 @@ def test_the_lesser_and_the_greater_one_of_a_count_and_an_int() -> None:
             beside_counts[1](oa.array(u64, [0, 1, 2**64 - 1]), out)
             found.append(out.numpy().tolist())
     assert found[0] == found[1] and min(found[0]) == -2 and max(found[0]) == 2.0**64
+
+
+#: Where roots of 64 bits round to an integer above, and what has its digits at the ends.
+NEAR_SQUARES = [k * k + d for k in (1, 2**26, 94906267, 2**31 + 11, 3037000499) for d in (-1, 0, 1)]
+INTEGERS = [0, 1, -1, 5, -300, 2**62 + 3, 2**63 - 1, -(2**63), -(2**63) + 1, *NEAR_SQUARES]
+
+
+@oa.kernel
+def about_integers(
+    numbers: oa.Array[i64], levels: oa.Array[u8], counts: oa.Array[u64], out: oa.Array[i64]
+) -> None:
+    n = 0
+    for k in numbers:
+        if k >= 0:
+            out[n] = math.isqrt(k)
+            out[n + 1] = math.isqrt(int(k))
+        out[n + 2] = k.bit_count()
+        if k > -(2**63):
+            out[n + 3] = int(k).bit_count() * 100 + int(k).bit_length()
+        out[n + 4] = i32(k).bit_count()
+        n += 5
+    for level in levels:
+        out[n] = level.bit_count() + int(level).bit_length() * 100
+        n += 1
+    for count in counts:
+        out[n] = count.bit_count()
+        n += 1
+
+
+@oa.kernel
+def about_floats(
+    floats: oa.Array[f64], singles: oa.Array[f32], numbers: oa.Array[i64], out: oa.Array[f64]
+) -> None:
+    n = 0
+    for x in floats:
+        out[n] = i64(x.is_integer()) + i64(float(x).is_integer()) * 2
+        n += 1
+    for single in singles:
+        out[n] = i64(single.is_integer())
+        n += 1
+    out[n] = math.prod(numbers)
+    out[n + 1] = math.prod(x for x in floats if abs(x) > 1.0)
+    out[n + 2] = math.prod(singles, start=2)
+    out[n + 3] = math.prod((3, 5, len(floats)), start=0.1)
+    out[n + 4] = math.prod(singles[:0])
+
+
+def test_methods_of_numbers_roots_and_products() -> None:
+    found = []
+    backends: list[Any] = ["python", "cpu", InterpretedGpu()]
+    for backend in backends:
+        with oa.Heap(backend=backend, capacity="16MiB"):
+            out, real = oa.zeros(200, i64), oa.zeros(40, f64)
+            levels, counts = oa.array(u8, [0, 255, 96]), oa.array(u64, [2**64 - 1, 2**63, 6])
+            about_integers[1](oa.array(i64, INTEGERS), levels, counts, out)
+            floats = [0.0, -2.0, 2.5, 1e300, 2.0**52 + 0.5, math.inf, -math.inf, math.nan]
+            singles = oa.array(f32, [1.5, -3.0, 0.1])
+            about_floats[1](oa.array(f64, floats), singles, oa.array(i64, [3, -5, 2**61]), real)
+            found.append((out.numpy().tolist(), np.array(real.numpy())))
+    for integers, others in found[1:]:
+        assert integers == found[0][0]
+        assert np.array_equal(others, found[0][1], equal_nan=True)
+    roots = [math.isqrt(k) for k in INTEGERS if k >= 0]
+    places = [5 * place for place, k in enumerate(INTEGERS) if k >= 0]
+    assert [found[0][0][place] for place in places] == roots

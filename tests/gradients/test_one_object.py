@@ -56,6 +56,20 @@ def test_as_those_of_many() -> None:
         assert links.tolist() == [0, (number + 1) * (number + 4), 0]
 
 
+def test_they_are_assigned() -> None:
+    nodes = oa.new(Node, 3)
+    nodes.grad.mass = [1, 2, 3]
+    nodes.grad.mass += 1
+    nodes[1].grad.mass *= 4  # type: ignore[attr-defined]
+    nodes[0].grad.pos = oa.vec2d(5, 6)  # type: ignore[attr-defined]
+    nodes[2].grad.links = [7, 8, 9]  # type: ignore[attr-defined]
+    assert nodes.grad.mass.numpy().tolist() == [2, 12, 4]
+    assert nodes.grad.pos.numpy().tolist() == [[5, 6], [0, 0], [0, 0]]
+    assert nodes.grad.links.numpy().sum(axis=1).tolist() == [0, 0, 24]
+    with pytest.raises(AttributeError, match=r"Node\.number has no adjoints, as it is no float"):
+        nodes[0].grad.number = 3  # type: ignore[attr-defined]
+
+
 def test_what_has_none() -> None:
     node = Node()
     with pytest.raises(AttributeError, match=r"Node\.number has no adjoints, .*: links, mass, pos"):

@@ -1,8 +1,10 @@
-"""Shared classes with ``abc``: what is abstract there is so for kernels, too."""
+"""Shared classes with ``abc`` and ``typing.Protocol``: what is abstract there is so for kernels,
+too."""
 
 from __future__ import annotations
 
 import abc
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import pytest
@@ -126,3 +128,88 @@ def test_what_python_knows_of_them() -> None:
         assert not isinstance(3, Agent) and not issubclass(int, Agent)
     with pytest.raises(oa.ClassError, match=r"Agent\.register\(.*int.*\): (.|\n)*class C\(Agent\)"):
         Agent.register(int)
+
+
+T = TypeVar("T")
+
+
+class Named(Protocol):
+    def name(self) -> str: ...
+
+
+@runtime_checkable
+class HasArea(Protocol):
+    side: f32
+
+    def area(self) -> f32: ...
+
+    def twice(self) -> f32:
+        return self.area() * 2
+
+
+class Figure(oa.Object):
+    side: f32
+
+    def __init__(self, side: f32) -> None:
+        self.side = side
+
+
+class Square(Named, Figure, HasArea):  # the protocol's __init__ is before that of Figure
+    def name(self) -> str:
+        return "square"
+
+    def area(self) -> f32:
+        return self.side * self.side
+
+
+class Bar(Figure, HasArea):
+    width: f32
+
+    def __init__(self, side: f32, width: f32) -> None:
+        super().__init__(side)
+        self.width = width
+
+    def area(self) -> f32:
+        return self.side * self.width
+
+
+class Plain(oa.Object, HasArea, Generic[T]):
+    side: f32
+
+    def area(self) -> f32:
+        return f32(1.5)
+
+
+class Unfinished(Figure, HasArea):
+    pass
+
+
+@oa.kernel
+def measure(figures: oa.Array[Figure], out: oa.Array[f32]) -> None:
+    i = oa.grid(1)
+    figure = figures[i]
+    if isinstance(figure, Square):
+        out[i] = figure.twice() + Plain(side=2.0).twice()
+    elif isinstance(figure, Bar):
+        out[i] = figure.twice() + Square(2.0).area()
+
+
+def measured(backend: Any) -> list[float]:
+    with oa.Heap(backend=backend, capacity="16MiB"):
+        out = oa.zeros(2, f32)
+        figures = oa.array(Figure, [Square(3.0), Bar(2.0, 5.0)])
+        measure[2](figures, out)
+        found: list[float] = out.numpy().tolist()
+        return found
+
+
+def test_protocols() -> None:
+    backends: list[Any] = ["python", "cpu", InterpretedGpu()]
+    for backend in backends:
+        assert measured(backend) == [18 + 3, 20 + 4]
+    square, plain = Square(3.0), Plain[int](side=1.0)
+    assert isinstance(square, HasArea) and square.name() == "square"
+    assert plain.twice() == 3.0 and not isinstance(square, Bar)
+    assert oa.new(Plain, 2, side=1.0).twice().numpy().tolist() == [3.0, 3.0]
+    with pytest.raises(oa.ClassError, match="Unfinished is abstract: area has no body"):
+        Unfinished(1.0)  # type: ignore[abstract]

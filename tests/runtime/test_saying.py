@@ -27,6 +27,7 @@ def say(x: f32, y: f64, n: i32, u: u64):
     print(f"{x:.3f}|{y:8.2e}|{y:<9.3g}|{y:+.1F}|{x: .2f}|{y:>12.4G}|{n:.1f}|{u:.0f}", n, sep="")
     print(f"{n:5}|{n:<5d}|{n:05}|{n:+d}|{n: }|{u:>3}|{n!s}", end=None, sep=None)
     print(f"{u32(n):+}|{u8(u):+5}|{u16(n): d}|{u8(u):+05}")
+    print(None, f"{None}", n)
     print(f"{y / 0.0:6.2f} {-(y - y):.1f} {(y - y) / (y - y):+.2f}")
 
 
@@ -59,7 +60,7 @@ def test_prints(capsys: pytest.CaptureFixture[str]) -> None:
             oa.synchronize()
         found.append(capsys.readouterr().out)
     assert found[0].startswith("-7 18446744073709551615 False größe {n} 100% {} 100%, größe")
-    assert found[0].count("\n") == 5
+    assert found[0].count("\n") == 6
     assert found[1:] == found[:1] * 2
 
 
