@@ -109,6 +109,11 @@ class _Looks:
         trial_accounts.begin(cls, price, PATIENCE)
         return True
 
+    def wants(self, cls: ClassType) -> None:
+        """Other clusters are wanted for a class, which is the next one in turn: what it has to wait
+        counts from now on, also while others get what they are to have for certain."""
+        trial_accounts.open_for(cls, PATIENCE * _TRIAL)
+
     def note_end(self, heap: Heap) -> None:
         """See whether others are tried no longer. The caller holds the heap's lock."""
         if self.trial is not None and not planned_clusters.is_trying(heap):
@@ -442,6 +447,10 @@ def _choose(heap: Heap, of_heap: _OfHeap, seen: Sequence[Launched]) -> None:
             clusters, first, is_wanted = clusters.replace(cls, groups), cls, False
             break
     planned_clusters.rearrange(heap, clusters, first, over, is_wanted, sure, looks.may_try)
+    now = heap.layout.clusters
+    waiting = [cls for cls in spares if cls not in sure and now.of(cls) != clusters.of(cls)]
+    if waiting and looks.trial is None:
+        looks.wants(max(waiting, key=lambda cls: spares[cls]))
 
 
 def _not_compared(
@@ -483,17 +492,19 @@ def _quickest(heap: Heap, cls: ClassType, choice: Choice, least: float) -> Group
 
 
 def _keep_compared(heap: Heap, launched: _OfHeap) -> None:
-    """If clusters were compared, keep that for later runs of the programs that use them, and choose
-    anew."""
+    """If clusters were compared, or given for certain, choose anew for all classes: of those that
+    are wanted others may have waited. What was found is kept for later runs of the programs."""
     found = compared_clusters.found_since(heap)
-    if not found:
+    if found is None:
         return
     with heap.lock:  # under which other threads note what they launch
         for known in (known for of in launched.programs.values() for known in of.values()):
+            if not known.costs:
+                continue
+            launched.seen.append(known)
             own = {cls: slower for cls, slower in found.items() if cls in known.costs}
             if own and known.then is not None and known.uses is not None:
                 remembered_looks.remember(known.uses, known.then.in_general, Compared(own))
-                launched.seen.append(known)
 
 
 def _choice(

@@ -287,11 +287,11 @@ def choose_again(heap: Heap) -> None:
     _of_heap(heap).is_new = True
 
 
-def found_since(heap: Heap) -> Mapping[ClassType, tuple[Slower, ...]]:
-    """All that is known, if there is something new since somebody asked."""
+def found_since(heap: Heap) -> Mapping[ClassType, tuple[Slower, ...]] | None:
+    """All that is known, if clusters are to be chosen again since somebody asked."""
     state = _heaps.get(heap)
     if state is None or not state.is_new:
-        return {}
+        return None
     state.is_new = False
     return state.slower
 

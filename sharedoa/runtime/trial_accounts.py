@@ -102,6 +102,12 @@ _lock = renew_in_child(threading.Lock())
 call_in_child(_accounts.clear)
 
 
+def open_for(cls: ClassType, price: float) -> None:
+    """Others are wanted for a class, if not before."""
+    with _lock:
+        _account(cls, price)
+
+
 def missing(cls: ClassType, price: float) -> float:
     """Others are wanted for a class: for how many seconds more until they may be tried, if any."""
     with _lock:

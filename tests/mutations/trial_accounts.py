@@ -4,6 +4,7 @@ from .mutation import Mutation
 
 _ACCOUNTS, _CLUSTERING = "sharedoa/runtime/trial_accounts.py", "sharedoa/runtime/clustering.py"
 _TESTS = "tests/runtime/comparing/test_trial_accounts.py"
+_WAITING = ("tests/runtime/comparing/test_waiting_clusters.py",)
 _ADD_UP = (f"{_TESTS}::test_short_processes_add_up",)
 _PAID = (f"{_TESTS}::test_an_unfinished_trial_is_paid_for",)
 
@@ -103,6 +104,22 @@ MUTATIONS = (
         "cls.python_class.__module__, cls.python_class.__qualname__",
         "a class with other fields is tried by what one of the same name has paid",
         (f"{_TESTS}::test_other_programs_of_a_class_go_on_with_its_account",),
+    ),
+    Mutation(
+        "a class waits anew when others have what was certain",
+        _CLUSTERING,
+        "        looks.wants(max(waiting, key=lambda cls: spares[cls]))\n",
+        "        pass\n",
+        "of several runs in a process one more has objects in slower places",
+        _WAITING,
+    ),
+    Mutation(
+        "what waits for what is certain is forgotten",
+        _CLUSTERING,
+        "    if found is None:\n",
+        "    if not found:\n",
+        "a run compares clusters that are certain with rows, and not those that are wanted",
+        _WAITING,
     ),
     Mutation(
         "accounts that threads make at the same moment",
