@@ -50,8 +50,11 @@ class _Plan:
     def is_coming(self) -> bool:
         return self.task is not None and (self.is_ready or self.task.is_pending)
 
-    def is_part_of(self, clusters: Clusters, now: Clusters) -> bool:
-        """Whether all that it is to change of the clusters there are ``now`` is wanted."""
+    def goes_on(self, clusters: Clusters, now: Clusters) -> bool:
+        """Whether it is no hindrance where ``clusters`` are wanted: all that it is to change of
+        those there are ``now`` is, or nothing, if it is only to be compared."""
+        if clusters == now:
+            return self.is_coming and not self.is_wanted
         planned = self.layout.clusters
         changed = compared_clusters.differing(now, planned)
         return self.is_coming and all(planned.of(cls) == clusters.of(cls) for cls in changed)
@@ -97,7 +100,7 @@ def rearrange(
     are only such, ``may_try`` says of that class whether to. ``is_wanted``: whether objects get
     them where nothing can be compared. The caller holds the heap's lock."""
     before, now = _plans.get(heap), heap.layout.clusters
-    if clusters == coming(heap) or (before is not None and before.is_part_of(clusters, now)):
+    if clusters == coming(heap) or (before is not None and before.goes_on(clusters, now)):
         return
     changed = compared_clusters.differing(now, clusters)
     sure = [

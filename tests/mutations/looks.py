@@ -210,6 +210,14 @@ MUTATIONS = (
         ("tests/runtime/test_planned_clusters.py",),
     ),
     Mutation(
+        "what nobody wants is planned until another program comes",
+        _PLANNED,
+        "return self.is_coming and not self.is_wanted",
+        "return False",
+        "each short run compiles a part of the same code, and compares nothing",
+        ("tests/runtime/test_planned_clusters.py",),
+    ),
+    Mutation(
         "trials follow one another",
         _CLUSTERING,
         "PATIENCE * (_TRIAL + now - begun)",

@@ -50,3 +50,17 @@ def test_what_is_certain_stays_planned_where_others_may_not_be_tried() -> None:
         assert planned_clusters.coming(heap) == other
         planned_clusters.rearrange(heap, now, None, may_try=lambda cls: False)
         assert planned_clusters.coming(heap) == now
+
+
+@pytest.mark.usefixtures("compiling")
+def test_what_is_only_to_be_compared_stays_planned_where_nothing_else_is_wanted() -> None:
+    """As other programs come, each of which has objects stay as they are."""
+    cls = Plot.__sharedoa__  # type: ignore[attr-defined]
+    with oa.Heap(backend=PretendDevice(1 << 16)) as heap, heap.lock:
+        now = heap.layout.clusters
+        compared, wanted = (now.replace(cls, [pair]) for pair in (("a", "b"), ("b", "c")))
+        planned_clusters.rearrange(heap, compared, cls, is_wanted=False)
+        planned_clusters.rearrange(heap, now, None)
+        assert planned_clusters.coming(heap) == compared
+        planned_clusters.rearrange(heap, wanted, cls)
+        assert planned_clusters.coming(heap) == wanted
