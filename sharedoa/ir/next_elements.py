@@ -39,7 +39,7 @@ def next_element(
     program: Program, loop: Operation | None, region: Region, value: Value
 ) -> NextElement | None:
     """The element of an array that rounds of the loop load ``value`` from, if they go along it."""
-    if loop is None or value.source not in region.operations:
+    if loop is None:
         return None
     found = _element(program, value, frozenset())
     if found is None:

@@ -16,6 +16,7 @@ import sharedoa as oa
 from sharedoa import i32, ir
 from sharedoa.ir.core import operations_in
 from sharedoa.ir.passes.early_loads import load_early
+from sharedoa.ir.passes.shared_loops import share_loops
 from sharedoa.ir.verify import verify
 from sharedoa.model.layout import Header, Layout
 
@@ -48,6 +49,12 @@ ROUNDS = {
     # The next element with it, which counts up to no end that is known.
     "q = places[n]\n    if q.value > 2:\n        s += q.kind": 2,
     "q = p.links[n]\n    if q is not None and q.value > 2:\n        s += q.kind": 1,
+    "q = behind(places, n)\n    if q.value > 2:\n        s += q.kind": 1,
+    # Which is the next one is known of neither.
+    "q = places[c]\n    if q.value > 2:\n        s += q.kind\n    c = c * 2 % 6": 1,
+    "q = places[c]\n    if q.value > 2:\n        s += q.kind\n    c = a[c]": 1,
+    # What is asked first behind a test is not what is asked first in any case.
+    "if c > 1:\n        s += p.kind\n    s += p.value": 0,
     # Rounds of an inner loop go to other arrays: fields of what they find alone.
     "for k in range(n):\n        e = p.links[k]\n        if e.value > 2:\n            p = e": 3,
 }
@@ -63,7 +70,7 @@ def early(program: ir.Program) -> int:
 
 @pytest.mark.parametrize("body", ROUNDS)
 def test_what_is_loaded_early(tmp_path: Path, body: str) -> None:
-    assert early(program_of(tmp_path, WALK.format(body))) == ROUNDS[body]
+    assert early(program_of(tmp_path, WALK.format(body), **_CALLED)) == ROUNDS[body]
 
 
 ONCE = {
@@ -104,6 +111,20 @@ def test_no_next_element_where_a_function_gives_another_object(tmp_path: Path) -
     expected = outcome(program, 1, CLASSES, threads=1)
     assert early(program) == 1
     assert outcome(program, 1, CLASSES, threads=1) == expected
+
+
+def test_rounds_that_threads_share_do_not(tmp_path: Path) -> None:
+    lines = "for k in range(c, w):\n    e = places[k]\n    if e.value > 1:\n        s += e.kind"
+    program = program_of(tmp_path, lines)
+    share_loops(program)
+    assert early(program) == 0
+    assert early(program_of(tmp_path, lines)) == 2
+
+
+def test_a_function_that_ends_in_a_call_of_itself(tmp_path: Path) -> None:
+    """What element it gives is asked once."""
+    lines = "while n < c:\n    e = endless(places, n)\n    if e.value > 1: s += e.kind\n    n += 1"
+    assert early(program_of(tmp_path, "n = i32(0)\n" + lines, **_CALLED)) == 1
 
 
 class Deep(Place):
@@ -168,7 +189,18 @@ def picked(places: oa.Array[Place], other: Place, k: i32) -> Place:
     return places[k]
 
 
-_CALLED = {each.__name__: each for each in (peek, peek_in_a_long_function, picked)}
+@oa.func
+def behind(places: oa.Array[Place], k: i32) -> Place:
+    return places[k + 1]
+
+
+@oa.func
+def endless(places: oa.Array[Place], k: i32) -> Place:
+    places[k].value = k
+    return endless(places, k)
+
+
+_CALLED = {each.__name__: each for each in (peek, peek_in_a_long_function, picked, behind, endless)}
 
 
 def _statements(random: Random, depth: int) -> list[str]:

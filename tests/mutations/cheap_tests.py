@@ -3,9 +3,53 @@
 from .mutation import Mutation
 
 _PASS = "sharedoa/ir/passes/cheap_tests.py"
+_LATER = "tests/ir/test_cheap_tests.py::test_searches_of_what_may_come_later"
 _WHICH = "tests/ir/test_cheap_tests.py::test_which_wait"
 
 MUTATIONS = (
+    Mutation(
+        "calls of what may come later", _PASS,
+        ' or (operation.kind == "call_virtual" and not self._closed_world)',
+        "",
+        "a method that stores is left out", (_LATER,),
+    ),
+    Mutation(
+        "calls of what may come later, within", _PASS,
+        '            and (each.kind != "call_virtual" or self._closed_world)\n',
+        "",
+        "a method that stores is left out", (_LATER,),
+    ),
+    Mutation(
+        "searches that call themselves", _PASS,
+        "self._looks[symbol] = False  # one",
+        "self._looks[symbol] = True  # one",
+        "what is asked of them goes round for ever", (_WHICH,),
+    ),
+    Mutation(
+        "what is asked behind a return", _PASS,
+        "            if operation.regions or effects_of(operation) & "
+        "~_LOOKING:\n                return False\n",
+        "",
+        "a field of null is read", (_WHICH,),
+    ),
+    Mutation(
+        "numbers that are chosen by a search", _PASS,
+        "if len(choice.results) != 1 or choice.result.type != choice.operands[0].type:",
+        "if len(choice.results) != 1:",
+        "a number stands where a test is awaited", (_WHICH,),
+    ),
+    Mutation(
+        "what is done otherwise", _PASS,
+        "if is_settled and all(effects_of(each) == PURE for each in others):",
+        "if is_settled:",
+        "a store is left out", (_WHICH,),
+    ),
+    Mutation(
+        "returns otherwise", _PASS,
+        '        if end.kind != "yield":\n            continue\n',
+        "",
+        "a kernel that returns where a search has failed does not compile", (_WHICH,),
+    ),
     Mutation(
         "objects that may be none", _PASS, "return is_its and is_asked(object)", "return is_its",
         "a field of null is read", (_WHICH,),

@@ -17,6 +17,37 @@ _FILES = "tests/ir/test_files.py"
 
 MUTATIONS = (
     Mutation(
+        "functions that end in themselves", _NEXT,
+        "or symbols[0] in under_way:",
+        ":",
+        "a kernel does not compile", (f"{_TESTS}::test_a_function_that_ends_in_a_call_of_itself",),
+    ),
+    Mutation(
+        "elements at a place of their own", _NEXT,
+        "if base not in given or unconverted(index) not in given:",
+        "if base not in given:",
+        "a kernel does not compile", (_WHICH,),
+    ),
+    Mutation(
+        "indices that rounds read", _NEXT,
+        'if next is None or next.kind != "binary" or next["operator"] not in ("add", "sub"):',
+        "if next is None:",
+        "a kernel does not compile", (_WHICH,),
+    ),
+    Mutation(
+        "what was asked before", _PASS,
+        "if place is None or place < begin:",
+        "if place is None:",
+        "what few ask is loaded when all ask for more", (_WHICH,),
+    ),
+    Mutation(
+        "early loads of rounds that are shared", _PASS,
+        'is_loop = kind is not None and kind.is_loop and "shared" not in operation.attributes',
+        "is_loop = kind is not None and kind.is_loop",
+        "what owners load before a loop is loaded in each round",
+        (f"{_TESTS}::test_rounds_that_threads_share_do_not",),
+    ),
+    Mutation(
         "the next element is not looked at", _NEXT,
         "next = write(\"select\", [is_inside, next, zero], counts)", "pass",
         "what is behind the last element of an array is read", (_ENDS,),

@@ -15,6 +15,62 @@ _OVERFLOW = "tests/ir/test_flatten_loops.py::test_sums_that_overflow"
 
 MUTATIONS = (
     Mutation(
+        "every other round", _FLAT,
+        "constant_of(step) != 1 or not 0",
+        "not 0",
+        "rounds that are left out are run",
+        ("tests/ir/test_flatten_loops.py::test_which_loops_are_flat[every other one]",),
+    ),
+    Mutation(
+        "bounds that are read before there is a round", _FLAT,
+        "        if not all(map(_is_total, before)):\n",
+        "        if False:\n",
+        "an element is read of a loop that has no round",
+        ("tests/ir/test_flatten_loops.py::test_which_loops_are_flat[bounds that are read]",),
+    ),
+    Mutation(
+        "bounds by what is carried", _FLAT,
+        'if "shared" in loop.attributes or around.is_stale(loop.operands[:3]):',
+        'if "shared" in loop.attributes:',
+        'a round too many begins loops elsewhere', ("tests/ir/test_flatten_loops.py::"
+         "test_loops_within_are_flat_alone[bounds by what is carried]",),
+    ),
+    Mutation(
+        "what arms give of what is carried", _FLAT,
+        "used = [*operation.operands, *live_ins(operation.regions)]",
+        "used = [*operation.operands]",
+        "a round too many reads another place than the last one",
+        ("tests/ir/test_flatten_loops.py::"
+         "test_which_loops_are_flat[a place by what an arm gives that is carried]",),
+    ),
+    Mutation(
+        "calls that choose, by what is carried", _FLAT,
+        "        if scope.is_stale(call.operands):\n"
+        "            raise _CannotError(_STALE)\n        types",
+        "        types",
+        "a method reads what is outside of a table", (_SEVERAL_STAY,),
+    ),
+    Mutation(
+        "calls that choose and give objects", _FLAT,
+        "        if not all(isinstance(type, ScalarType) for type in types):\n",
+        "        if False:\n",
+        "the number 0 stands for an object", (_SEVERAL_STAY,),
+    ),
+    Mutation(
+        "straight code of what may come later", _FLAT,
+        'if call.kind == "call_virtual" and not self._job.mode.closed_world:',
+        "if False:",
+        "objects of a class that comes later are asked another one's method",
+        ("tests/ir/test_flatten_loops.py::test_calls_of_what_may_come_later_stay",),
+    ),
+    Mutation(
+        "straight code of shared loops", _FLAT,
+        'if "shared" in loop.attributes or around',
+        "if around",
+        "a warp is busy as long as its longest loop",
+        ("tests/ir/test_flatten_loops.py::test_loops_that_threads_share_stay",),
+    ),
+    Mutation(
         "objects behind tests", _FLAT,
         "            if path:\n                nothing =",
         "            if False:\n                nothing =",

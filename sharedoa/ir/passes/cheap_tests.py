@@ -207,7 +207,7 @@ def _only_if(choice: Operation) -> tuple[bool, Region] | None:
         return None
     for is_and, other, second in ((True, 1, 0), (False, 0, 1)):
         end = choice.regions[other].terminator
-        if end.kind != "yield" or choice.regions[second].terminator.kind != "yield":
+        if end.kind != "yield":
             continue
         constant = constant_of(end.operands[0])
         is_settled = constant is not None and bool(constant) is not is_and
@@ -248,9 +248,5 @@ def _is_exact(operation: Operation) -> bool:
     """Whether what it gives is defined for all operands, so that a branch may rest on it."""
     if operation.kind == "binary":
         return operation["operator"] in _EXACT_OPERATORS
-    if operation.kind == "convert":
-        given, made = (each.type for each in (operation.operands[0], operation.result))
-        to_whole = isinstance(made, ScalarType) and made.kind != "float"
-        return not (isinstance(given, ScalarType) and given.kind == "float" and to_whole)
     kind = kind_of(operation)
     return effects_of(operation) == PURE and kind is not None and kind.is_total

@@ -184,7 +184,7 @@ class _Seeker:
         order, homes = self._order(region), _homes(function)
         made = [value for operation in region.operations for value in operation.results]
         for value in [*region.arguments, *made]:
-            if not isinstance(value.type, ReferenceType) or unconverted(value) is not value:
+            if not isinstance(value.type, ReferenceType):
                 continue
             first = self.loads.first_in(region, value)
             if first is None:
