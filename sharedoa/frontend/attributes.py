@@ -11,6 +11,7 @@ import numpy as np
 
 from ..model.array2_type import Array2Type
 from ..model.classes import ClassType, setter_name
+from ..model.functions import DeviceFunction
 from ..model.grid_type import GridType
 from ..model.members import has_mixins
 from ..model.scalars import ScalarType, boolean
@@ -232,18 +233,24 @@ def _value_member(
             return _read(tree.MemberPlace(type, location, base.place, node.attr))
         field = tree.ValueField(type, location, base, node.attr)
         return InlineArray(field) if isinstance(type, InlineType) else field
+    if node.attr in struct.properties:
+        from .calls import bound_call
+
+        called = ast.copy_location(ast.Call(node, [], []), node)
+        return bound_call(context, BoundMethod(base, node.attr), called)
     if node.attr in struct.methods:
         return BoundMethod(base, node.attr)
     constant = vars(struct.python_class).get(node.attr)
-    if isinstance(constant, (bool, int, float, np.generic, tuple, np.ndarray)):
+    known = (bool, int, float, np.generic, tuple, np.ndarray, DeviceFunction)
+    if isinstance(constant, known):
         return _kept_attribute(context, Static(struct.python_class, struct.name), node)
     if node.attr in vars(struct.python_class):
         name = f"{struct.name}.{node.attr}"
         context.reject(
             node,
             f"{name} is no field or method that kernels know",
-            "make a property or a static method a method, with types that kernels know; a constant "
-            f"is read from the class: {name}",
+            "give its parameters and result types that kernels know, and make a class method a "
+            "static one",
         )
     context.reject(
         node,

@@ -33,7 +33,7 @@ def call(context: Context, node: ast.Call) -> tree.Expression:
     """Translate a call expression."""
     callee = translate(context, node.func)
     if isinstance(callee, BoundMethod):
-        return _bound_call(context, callee, node)
+        return bound_call(context, callee, node)
     if isinstance(callee, UnboundMethod):
         return unbound_call(context, callee, node)
     if isinstance(callee, Initialiser):
@@ -148,7 +148,8 @@ def _construct(context: Context, target: type, name: str, node: ast.Call) -> tre
     context.reject(node, f"{name} cannot be called in a kernel", instead)
 
 
-def _bound_call(context: Context, callee: BoundMethod, node: ast.Call) -> tree.Expression:
+def bound_call(context: Context, callee: BoundMethod, node: ast.Call) -> tree.Expression:
+    """A method of an object, a value or a number."""
     type = callee.receiver.type
     if isinstance(type, ValueType):
         symbol = context.program.require_value_method(type, callee.name)

@@ -22,6 +22,7 @@ from ..model.functions import is_abstract_definition, user_function
 from ..model.members import called_by_cpython
 from ..model.object import change_function
 from ..model.source_text import remember_source, remembered_source, text_now
+from ..model.structs import called_by_cpython as getter_of
 from ..model.structs import change_method
 from ..model.types import ValueType
 from .source import are_equal, codes_in, codes_of, functions_of, source_of_code
@@ -42,7 +43,7 @@ def follow(method: Method) -> None:
 def follow_value(struct: ValueType, name: str) -> None:
     """The same of a method of a value struct."""
     cls, known = struct.python_class, struct.methods[name]
-    called = getattr(cls, name, None)
+    called = getter_of(struct, name)
     # Another function that was put there has another name, and is refused.
     is_ours = inspect.isfunction(called) and called.__qualname__ == known.__qualname__
     if is_ours and user_function(called) is not known:

@@ -8,7 +8,7 @@ import builtins
 import numpy as np
 
 from ..model.scalars import ScalarType, boolean, weak_int
-from ..model.types import InlineType, ReferenceType, ValueType
+from ..model.types import InlineType, ReferenceType, TupleType, ValueType
 from . import tree
 from .context import Context
 from .expressions import expression, is_call_of
@@ -96,6 +96,8 @@ def compare_pair(
 ) -> tree.Expression:
     if isinstance(left.type, ValueType):
         return _compare_values(context, name, left, right, node)
+    if isinstance(left.type, TupleType) and isinstance(right.type, TupleType):
+        return _compare_tuples(context, name, left, right, node)
     if isinstance(left.type, ReferenceType) and f"__{name}__" in left.type.cls.slots:
         from .calls import call_object_method
 
@@ -134,6 +136,42 @@ def _compare_values(
     if name == "ne":
         result = tree.Unary(boolean, location, "not", result)
     return held.then(result)
+
+
+def _compare_tuples(
+    context: Context,
+    name: tree.CompareOperator,
+    left: tree.Expression,
+    right: tree.Expression,
+    node: ast.AST,
+) -> tree.Expression:
+    """By the first items that are not equal."""
+    location, held = context.locate(node), HeldValues()
+    a, b = (_items_of_tuple(each, held) for each in (left, right))
+    if len(a) != len(b) or name in ("is", "is_not"):
+        context.reject(
+            node, f"{left.type!r} and {right.type!r} cannot be compared", "compare their parts"
+        )
+    result: tree.Expression = tree.Constant(boolean, location, name not in ("lt", "gt"))
+    for x, y in reversed([*zip(a, b, strict=True)]):
+        same = compare_pair(context, "eq", x, y, node)
+        if name in ("eq", "ne"):
+            result = tree.Logical(boolean, location, "and", same, result)
+        else:
+            test = compare_pair(context, name, x, y, node)
+            result = tree.Conditional(boolean, location, same, result, test)
+    if name == "ne":
+        result = tree.Unary(boolean, location, "not", result)
+    return held.then(result)
+
+
+def _items_of_tuple(value: tree.Expression, held: HeldValues) -> list[tree.Expression]:
+    if isinstance(value, tree.MakeTuple):
+        return [held.hold_unknown(item) for item in value.items]
+    assert isinstance(value.type, TupleType)
+    whole = held.hold(value)
+    items = enumerate(value.type.items)
+    return [tree.TupleItem(type, value.location, whole, number) for number, type in items]
 
 
 def _items(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Sequence
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,13 @@ MOST_BYTES = 1 << 18
 
 
 def row_of(context: Context, operand: Operand, node: ast.AST) -> Operand:
-    """``operand`` as the table that it is, if it is one; else as it is."""
-    if not isinstance(operand, Static) or not isinstance(operand.value, (tuple, np.ndarray)):
+    """``operand`` as the table that it is, if it is one, as members of an enumeration are; else as
+    it is."""
+    if not isinstance(operand, Static):
+        return operand
+    if isinstance(operand.value, type) and issubclass(operand.value, IntEnum):
+        return ConstantRow(tuple(operand.value), operand.name, [])
+    if not isinstance(operand.value, (tuple, np.ndarray)):
         return operand
     if isinstance(operand.value, np.ndarray):
         _look_at_array(context, operand.value, operand.name, node)

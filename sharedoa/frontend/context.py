@@ -76,6 +76,8 @@ class Context:
             for name, parameter in self.parameters.items()
         }
         self.nonnegative = dict.fromkeys(self.parameters, False)
+        #: Of variables that hold lists of constants the numbers that elements are assigned.
+        self.list_elements: dict[str, ScalarType] = {}
         #: Variables of which what was assigned had another type once others had theirs.
         self._renewed: set[str] = set()
 

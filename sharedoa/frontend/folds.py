@@ -13,7 +13,7 @@ from ..model.scalars import boolean, f64, weak_float, weak_int
 from ..model.types import Type
 from . import tree
 from .comparisons import compare_pair
-from .conditions import condition, narrowings
+from .conditions import assigned_by, condition, narrowings
 from .context import Context, assigned_names, join_types
 from .conversions import as_variable, coerce, constant, truth
 from .expressions import expression, operate
@@ -29,7 +29,10 @@ def each_item(
     context: Context, node: ast.expr, step: Step, left: tree.Variable | None = None
 ) -> list[tree.Statement]:
     """Statements that do ``step`` with each item, in order. A ``Break`` in them leaves the
-    innermost loop; those around it end, too, where ``left`` is true."""
+    innermost loop; those around it end, too, where ``left`` is true. Where none does, nobody can
+    tell a list that is written there from its items one by one."""
+    if isinstance(node, ast.ListComp) and left is None:
+        node = ast.copy_location(ast.GeneratorExp(node.elt, node.generators), node)
     if isinstance(node, ast.GeneratorExp):
         own = _with_own_names(context, node)
         narrowed, assigned = dict(context.narrowed), context.assigned
@@ -67,6 +70,7 @@ def _generated(
         for each in part.ifs:
             tests.append(condition(context, each))
             context.narrowed.update(narrowings(context, each))
+            context.assume(assigned_by(each, True))
         if depth + 1 < len(node.generators):
             found = _generated(context, node, depth + 1, step, left)
             if left is not None:
@@ -234,16 +238,13 @@ def _add_exactly(
 
 
 def extreme(context: Context, node: ast.Call, operator: tree.CompareOperator) -> tree.Expression:
-    """``min(items)`` or ``max(items)``."""
+    """``min(items)`` or ``max(items)``, also by what ``key`` makes of them."""
     name = "min" if operator == "lt" else "max"
     named = {keyword.arg: keyword.value for keyword in node.keywords}
-    default = named.pop("default", None)
+    default, key = named.pop("default", None), named.pop("key", None)
     if named:
-        context.reject(
-            node,
-            f"{name} has no {', '.join(map(str, named))} in kernels",
-            "keep the best so far in a loop: if best is None or x.key < best.key",
-        )
+        unknown = ", ".join(map(str, named))
+        context.reject(node, f"{name} has no {unknown}", f"write {name}(items, key=f, default=x)")
     location = context.locate(node)
     is_found = context.temporary(boolean)
     there = tree.Local(boolean, location, is_found)
@@ -254,14 +255,19 @@ def extreme(context: Context, node: ast.Call, operator: tree.CompareOperator) ->
         best, held = context.temporary(item.type), context.temporary(item.type)
         found.append(best)
         first, second = (tree.Local(item.type, location, v) for v in (held, best))
+        made: list[tree.Statement] = [tree.Assign(location, held, item)]
+        take: list[tree.Statement] = [tree.Assign(location, best, first)]
+        if key is not None:
+            value = as_variable(context, _key_of(context, key, first, made), key)
+            compared, so_far = context.temporary(value.type), context.temporary(value.type)
+            made.append(tree.Assign(location, compared, value))
+            first, second = (tree.Local(value.type, location, v) for v in (compared, so_far))
+            take.append(tree.Assign(location, so_far, first))
         better = compare_pair(context, operator, first, second, source)
         none = tree.Unary(boolean, location, "not", there)
         takes = tree.Logical(boolean, location, "or", none, better)
-        return [
-            tree.Assign(location, held, item),
-            tree.If(location, takes, [tree.Assign(location, best, first)], []),
-            tree.Assign(location, is_found, constant(True, boolean, location)),
-        ]
+        taken = tree.Assign(location, is_found, constant(True, boolean, location))
+        return [*made, tree.If(location, takes, take, []), taken]
 
     loops = each_item(context, node.args[0], keep)
     begin = tree.Assign(location, is_found, constant(False, boolean, location))
@@ -274,6 +280,44 @@ def extreme(context: Context, node: ast.Call, operator: tree.CompareOperator) ->
         type, (result, other) = unify(context, [result, other], node, f"the result of {name}")
         result = tree.Conditional(type, location, there, result, other)
     return tree.Sequence(result.type, location, statements, result)
+
+
+def _key_of(
+    context: Context, key: ast.expr, item: tree.Expression, made: list[tree.Statement]
+) -> tree.Expression:
+    """What ``key``, a lambda or a function, makes of an item; ``made`` is run before."""
+    from .statements import assign_to
+
+    name = f"item.{key.lineno}.{key.col_offset}"  # which nothing else has
+    context.local_names.add(name)
+    given = ast.copy_location(ast.Name(name, ast.Load()), key)
+    called: ast.expr = ast.copy_location(ast.Call(key, [given], []), key)
+    if isinstance(key, ast.Lambda):
+        parameters = key.args
+        if len(parameters.args) != 1 or ast.dump(parameters).count("arg(") != 1:
+            context.reject(key, "a key takes one item", "write key=lambda x: x.cost")
+        name = f"{parameters.args[0].arg}.{key.lineno}.{key.col_offset}"
+        context.local_names.add(name)
+        called = _Renamed({parameters.args[0].arg: name}).visit(copy.deepcopy(key.body))
+    target = ast.copy_location(ast.Name(name, ast.Store()), key)
+    made += assign_to(context, target, item, key)
+    return expression(context, called)
+
+
+def length_of_comprehension(context: Context, node: ast.ListComp) -> tree.Expression:
+    """``len([x for x in items if ...])``: how often an item is computed."""
+    location = context.locate(node)
+    count = tree.Local(weak_int, location, counter(context))
+
+    def add(item: tree.Expression, source: ast.expr) -> list[tree.Statement]:
+        one = constant(1, weak_int, location)
+        more = tree.Binary(weak_int, location, "add", count, one)
+        return [tree.Evaluate(location, item), tree.Assign(location, count.variable, more)]
+
+    zero = constant(0, weak_int, location)
+    loops = each_item(context, node, add)
+    made = [tree.Assign(location, count.variable, zero), *loops]
+    return tree.Sequence(weak_int, location, made, count)
 
 
 def quantified(context: Context, node: ast.Call, stops_at: bool) -> tree.Expression:
@@ -328,6 +372,8 @@ def _search(
 ) -> tree.Expression:
     location = context.locate(node)
     left = context.temporary(boolean)
+    # All items of a list are computed before the first is looked at.
+    is_list = isinstance(node, ast.ListComp)
 
     def look(item: tree.Expression, source: ast.expr) -> list[tree.Statement]:
         holds = test(item, source)
@@ -335,11 +381,11 @@ def _search(
             holds = tree.Unary(boolean, location, "not", holds)
         end: list[tree.Statement] = [
             tree.Assign(location, left, constant(True, boolean, location)),
-            tree.Break(location),
+            *([] if is_list else [tree.Break(location)]),
         ]
         return [tree.If(location, holds, end, [])]
 
-    loops = each_item(context, node, look, left)
+    loops = each_item(context, node, look, None if is_list else left)
     begin = tree.Assign(location, left, constant(False, boolean, location))
     outcome: tree.Expression = tree.Local(boolean, location, left)
     if not stops_at:

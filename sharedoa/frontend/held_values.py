@@ -22,6 +22,10 @@ class HeldValues:
         themselves."""
         return value if isinstance(value, tree.Constant) else self.hold(value)
 
+    def statements(self) -> list[tree.Statement]:
+        """What computes them."""
+        return [tree.Assign(value.location, variable, value) for variable, value in self._bound]
+
     def then(self, made: tree.Expression) -> tree.Expression:
         """``made``, after all of them."""
         for variable, value in reversed(self._bound):

@@ -70,6 +70,12 @@ def _indices(
     context: Context, shape: tuple[int, ...], what: str, node: ast.Subscript
 ) -> list[Index]:
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if any(isinstance(each, ast.Slice) for each in parts):
+        context.reject(
+            node,
+            f"a slice of {what} is no value of its own",
+            "go through it, for x in a[1:3] or sum(a[1:3]); to write, go through its indices",
+        )
     if len(parts) > len(shape):
         context.reject(
             node,

@@ -19,8 +19,9 @@ from .conversions import as_index, as_variable, constant, is_nonnegative
 from .expressions import expression, static_value, translate
 from .held_values import HeldValues
 from .inline_arrays import fields_of_vector
-from .operands import ConstantRow, InlineArray, Static
+from .operands import ConstantRow, InlineArray, Operand, Static
 from .operators import binary, compare, unary, unify
+from .subscripts import bounds_of
 
 At = Callable[[tree.Expression], tree.Expression]
 """The item of a number, which may be asked for more than once."""
@@ -54,7 +55,15 @@ def items_of(context: Context, node: ast.expr) -> Items:
             return make(context, node)
     if isinstance(node, (ast.List, ast.Set)):
         node = ast.copy_location(ast.Tuple(node.elts, ast.Load()), node)
-    operand = row_of(context, translate(context, node), node)
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        base = translate(context, node.value)
+        if isinstance(base, InlineArray) and len(base.type.shape) == 1:
+            return _of_part(context, base, node.slice, node)
+    return items_of_operand(context, row_of(context, translate(context, node), node), node)
+
+
+def items_of_operand(context: Context, operand: Operand, node: ast.expr) -> Items:
+    """What ``for`` goes through if it is given this."""
     if isinstance(operand, ConstantRow):
         return _of_row(context, operand, node)
     if isinstance(operand, InlineArray):
@@ -149,6 +158,42 @@ def _of_inline(context: Context, array: InlineArray, node: ast.expr) -> Items:
         return tree.Load(type.element, location, place)
 
     return Items(length, at, before)
+
+
+def _of_part(context: Context, array: InlineArray, cut: ast.Slice, node: ast.Subscript) -> Items:
+    """``array[start:stop:step]``; a step is known, as the bounds are then."""
+    whole, location = _of_inline(context, array, node), context.locate(node)
+    known = [_known_bound(context, each) for each in (cut.lower, cut.upper, cut.step)]
+    if None not in known:
+        numbers = range(*slice(*(each[0] for each in known if each)).indices(array.type.length))
+        step = constant(numbers.step, weak_int, location)
+        start: tree.Expression = constant(numbers.start, weak_int, location)
+        length: tree.Expression = constant(len(numbers), weak_int, location)
+        before = whole.before
+    else:
+        if cut.step is not None:
+            context.reject(
+                node, "a slice with a step and bounds that are not known", "write range(i, j, step)"
+            )
+        held = HeldValues()
+        start, count = bounds_of(context, cut, whole.length, held, node)
+        step, length = constant(1, weak_int, location), held.hold(count)
+        before = [*whole.before, *held.statements()]
+
+    def at(index: tree.Expression) -> tree.Expression:
+        moved = binary(context, "mul", index, step, node) if step_moves(step) else index
+        return whole.at(binary(context, "add", start, moved, node))
+
+    return Items(length, at, before)
+
+
+def _known_bound(context: Context, node: ast.expr | None) -> tuple[int | None] | None:
+    """A bound of a slice, which may be left out; None if it is not known."""
+    if node is None:
+        return (None,)
+    value = expression(context, node)
+    is_known = isinstance(value, tree.Constant) and value.type == weak_int
+    return (int(value.value),) if is_known else None  # type: ignore[attr-defined]
 
 
 def _of_vector(context: Context, value: tree.Expression, node: ast.expr) -> Items:

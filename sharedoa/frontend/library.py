@@ -18,17 +18,18 @@ from ..model.scalars import ScalarType, boolean, f64, u64, weak_float, weak_int
 from ..model.types import ArrayType, ListType, ReferenceType, TupleType, Type, ValueType
 from . import tree
 from .atomics import atomic
+from .comparisons import compare_pair
 from .conditions import type_test
 from .constant_tables import length_of, row_of
 from .context import Context, may_wrap
 from .conversions import coerce, constant, convert_scalar, is_nonnegative, truth
 from .expressions import expression, static_value, translate
 from .extents import index3, size3
-from .folds import extreme, product, quantified, total
+from .folds import extreme, length_of_comprehension, product, quantified, total
 from .held_values import HeldValues
 from .lists import list_from
 from .operands import ConstantRow, InlineArray
-from .operators import binary, compare, unary, unify
+from .operators import binary, unary, unify
 from .subscripts import part
 from .value_operators import call_value_method
 
@@ -202,6 +203,10 @@ def _abs(context: Context, node: ast.Call) -> tree.Expression:
 
 def _extreme(operator: tree.CompareOperator) -> Handler:
     def choose(context: Context, node: ast.Call) -> tree.Expression:
+        has_key = any(keyword.arg == "key" for keyword in node.keywords)
+        if has_key and len(node.args) > 1:
+            row = ast.copy_location(ast.Tuple(node.args, ast.Load()), node)
+            node = ast.copy_location(ast.Call(node.func, [row], node.keywords), node)
         if len(node.args) == 1:
             return extreme(context, node, operator)
         values = arguments(context, node)
@@ -237,7 +242,7 @@ def _better(
         type, given = unify(context, given, node, "min or max")
     held = HeldValues()
     a, b = map(held.hold, given)
-    test = compare(context, operator, b, a, node)
+    test = compare_pair(context, operator, b, a, node)
     chosen, other = (coerce(context, each, type, node, "min or max") for each in (b, a))
     return held.then(tree.Conditional(type, location, test, chosen, other))
 
@@ -245,6 +250,8 @@ def _better(
 def _len(context: Context, node: ast.Call) -> tree.Expression:
     if len(node.args) != 1 or node.keywords:
         context.reject(node, "len takes one array", "write len(a)")
+    if isinstance(node.args[0], ast.ListComp):
+        return length_of_comprehension(context, node.args[0])
     operand = row_of(context, translate(context, node.args[0]), node)
     location = context.locate(node)
     if isinstance(operand, InlineArray):

@@ -10,8 +10,15 @@ from ..model.scalars import weak_float, weak_int
 from ..model.types import ListType, ReferenceType, ScalarType, TupleType, Type, ValueType
 from . import tree
 from .constant_tables import item_of, value_of
-from .context import Context, join_types
-from .conversions import as_index, as_variable, coerce, constant, is_nonnegative
+from .context import Context, Rejected, join_types, may_wrap
+from .conversions import (
+    as_index,
+    as_variable,
+    coerce,
+    constant,
+    is_nonnegative,
+    weak_to_typed,
+)
 from .expressions import expression
 from .held_values import HeldValues
 from .operands import ConstantRow
@@ -42,12 +49,19 @@ def repeated_list(context: Context, node: ast.BinOp) -> tree.Expression | None:
 
 
 def _made(context: Context, node: ast.List, repeat: int, whole: ast.expr) -> tree.Expression:
-    if not node.elts:
-        context.reject(whole, "a list without elements has no use in kernels", _LENGTH)
     items = [as_variable(context, expression(context, each), each) for each in node.elts]
-    type, items = unify(context, items, whole, "an element of the list")
-    element = _element(context, type, whole)
-    return tree.MakeList(ListType(element), context.locate(whole), items, repeat)
+    return made_of(context, items, repeat, whole)
+
+
+def made_of(
+    context: Context, items: list[tree.Expression], repeat: int, node: ast.expr
+) -> tree.Expression:
+    """A list of ``items``, ``repeat`` times."""
+    if not items:
+        context.reject(node, "a list without elements has no use in kernels", _LENGTH)
+    type, items = unify(context, items, node, "an element of the list")
+    element = _element(context, type, node)
+    return tree.MakeList(ListType(element), context.locate(node), items, repeat)
 
 
 def _element(context: Context, type: Type, node: ast.AST) -> Type:
@@ -177,11 +191,42 @@ def element_for(
     target: ast.expr,
 ) -> tree.Expression:
     """``value`` for a place; in a list, where CPython converts nothing, as in a variable."""
-    is_in_list = isinstance(place, tree.ElementPlace) and isinstance(place.array.type, ListType)
-    if is_in_list and join_types(place.type, value.type) != place.type:
-        context.reject(
-            node,
-            f"the list holds {place.type!r}, and {value.type!r} is assigned to an element",
-            f"convert it: {place.type!r}(...), or make a list of what it is to hold",
-        )
+    if isinstance(place, tree.ElementPlace) and isinstance(place.array.type, ListType):
+        joined = join_types(place.type, value.type)
+        if joined != place.type:
+            _ask_for_elements(context, place.array, joined)
+        nonnegative = is_nonnegative(context, value)
+        if joined != place.type or may_wrap(value, place.type, nonnegative):
+            context.reject(
+                node,
+                f"the list holds {place.type!r}, and {value.type!r} is assigned to an element",
+                f"convert it: {place.type!r}(...), or make a list of what it is to hold",
+            )
     return coerce(context, value, place.type, node, target)
+
+
+def _ask_for_elements(context: Context, base: tree.Expression, type: Type | None) -> None:
+    """Let the numbers in the list of a variable be of this type in the next round, should they be
+    constants. Raises Rejected if this is the first time."""
+    name = base.variable.name if isinstance(base, tree.Local) else ""
+    known = context.list_elements.get(name)
+    if not isinstance(type, ScalarType) or name not in context.types or known == type:
+        return
+    context.list_elements[name] = type
+    context.changed = True
+    raise Rejected
+
+
+def with_elements_of(
+    context: Context, name: str, value: tree.Expression, node: ast.AST
+) -> tree.Expression:
+    """A list of Python's own numbers that is written for a variable, with those that its elements
+    are assigned: ``[0] * 8``."""
+    type = context.list_elements.get(name)
+    if type is None or not isinstance(value, tree.MakeList):
+        return value
+    constants = [item for item in value.items if isinstance(item, tree.Constant)]
+    if len(constants) < len(value.items) or join_types(value.items[0].type, type) != type:
+        return value
+    items = [weak_to_typed(context, item, type, node) for item in constants]
+    return tree.MakeList(ListType(type), value.location, items, value.repeat)

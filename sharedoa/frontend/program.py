@@ -177,7 +177,7 @@ class ProgramBuilder:
             follow_value(struct, name)
             own = getattr(cls, name, None)
             self.dependencies.append(NameDependency("attribute", cls, name, own))
-            self._depend_on_code(own)
+            self._depend_on_code(own.fget if isinstance(own, property) else own)
         return method_signature(struct, name)
 
     @noted

@@ -11,7 +11,7 @@ from ..errors import ClassError
 from ..model import intrinsics
 from ..model.classes import ClassType
 from ..model.scalars import ScalarType, boolean, weak_int
-from ..model.types import VOID, InlineType, TupleType, ValueType, VoidType
+from ..model.types import VOID, InlineType, VoidType
 from . import tree
 from .assertions import assertion
 from .conditions import assigned_by, condition, copied, narrowings
@@ -24,13 +24,14 @@ from .conversions import (
     is_nonnegative,
 )
 from .expressions import expression, is_call_of, operate, static_value
-from .inline_arrays import fields_of_vector, given, may_be_inline, of_tuple
+from .inline_arrays import given, may_be_inline, of_tuple
 from .iteration import counted, counter, items_of
-from .lists import element_for
+from .lists import element_for, with_elements_of
 from .near_loops import NearSearch, near_call
 from .targets import AssignedProperty, assign_property, augment_property, target_of
 from .texts import print_statement
 from .tiles import declare_tile, is_tile
+from .unpacking import is_pure, taken_apart, unpack
 
 UNSUPPORTED: dict[type[ast.stmt], tuple[str, str]] = {
     ast.With: ("with", "kernels hold no resources"),
@@ -88,12 +89,18 @@ def _assign(context: Context, node: ast.Assign) -> list[tree.Statement]:
         place = target_of(context, target)
         type = place.type if not isinstance(place, AssignedProperty) else VOID
         return _store(context, place, given(context, node.value, type), node, target)
-    value = expression(context, node.value)
-    if len(node.targets) == 1 or _is_pure(value):
-        return [made for target in node.targets for made in assign_to(context, target, value, node)]
+    made: list[tree.Statement] = []
+    if all(isinstance(target, (ast.Tuple, ast.List)) for target in node.targets):
+        value = taken_apart(context, node.value, made)
+    else:
+        value = expression(context, node.value)
+    if len(node.targets) == 1 or is_pure(value):
+        for target in node.targets:
+            made += assign_to(context, target, value, node)
+        return made
     variable = context.temporary(value.type)
     value = as_variable(context, value, node)
-    made: list[tree.Statement] = [tree.Assign(context.locate(node), variable, value)]
+    made.append(tree.Assign(context.locate(node), variable, value))
     for target in node.targets:
         local = tree.Local(value.type, value.location, variable)
         made += assign_to(context, target, local, node)
@@ -110,12 +117,13 @@ def assign_to(
             context.reject(node, "this call gives no value", "call it as a statement")
         if target.id in context.tiles:
             context.reject(node, f"{target.id} is shared memory", "give the variable another name")
+        value = with_elements_of(context, target.id, value, node)
         variable = context.give_type(target.id, value, node, is_nonnegative(context, value))
         context.mark_assigned(target.id)
         stored = coerce(context, value, variable.type, node, target.id)
         return [tree.Assign(location, variable, stored)]
     if isinstance(target, (ast.Tuple, ast.List)):
-        return _unpack(context, target.elts, value, node)
+        return unpack(context, target.elts, value, node)
     return _store(context, target_of(context, target), value, node, target)
 
 
@@ -132,65 +140,6 @@ def _store(
         value = of_tuple(context, value, node, place.type)
     stored = element_for(context, place, value, node, target)
     return [tree.Store(context.locate(node), place, stored)]
-
-
-def _unpack(
-    context: Context, targets: list[ast.expr], value: tree.Expression, node: ast.AST
-) -> list[tree.Statement]:
-    for target in targets:
-        if isinstance(target, ast.Starred):
-            context.reject(
-                target, "a starred target is outside the subset", "name each item: a, b, c = ..."
-            )
-    if isinstance(value.type, ValueType) and value.type.shape:
-        return _unpack_vector(context, targets, value, node)
-    if not isinstance(value.type, TupleType) or len(value.type.items) != len(targets):
-        context.reject(
-            node,
-            f"{value.type!r} cannot be unpacked into {len(targets)} targets",
-            "unpack a tuple of as many items",
-        )
-    location = context.locate(node)
-    made: list[tree.Statement] = []
-    parts: list[tree.Expression] = []
-    if isinstance(value, tree.MakeTuple):
-        for item in value.items:  # all are evaluated before the first is assigned
-            variable = context.temporary(item.type)
-            if not isinstance(item, tree.Constant):
-                if is_nonnegative(context, item):
-                    context.counters.add(variable)
-                made.append(tree.Assign(location, variable, as_variable(context, item, node)))
-            parts.append(_known_sign(context, item, tree.Local(item.type, location, variable)))
-    else:
-        whole = context.temporary(value.type)
-        made.append(tree.Assign(location, whole, value))
-        for index, type in enumerate(value.type.items):
-            local = tree.Local(value.type, location, whole)
-            parts.append(tree.TupleItem(type, location, local, index))
-    for target, part in zip(targets, parts, strict=True):
-        made += assign_to(context, target, part, node)
-    return made
-
-
-def _unpack_vector(
-    context: Context, targets: list[ast.expr], value: tree.Expression, node: ast.AST
-) -> list[tree.Statement]:
-    variable, location = context.temporary(value.type), context.locate(node)
-    parts = fields_of_vector(context, tree.Local(value.type, location, variable), node)
-    whole = tree.MakeTuple(TupleType(tuple(part.type for part in parts)), location, parts)
-    return [tree.Assign(location, variable, value), *_unpack(context, targets, whole, node)]
-
-
-def _known_sign(context: Context, item: tree.Expression, local: tree.Local) -> tree.Expression:
-    # x, y = oa.grid(2) stays known to be nonnegative.
-    return item if _is_pure(item) else local
-
-
-def _is_pure(value: tree.Expression) -> bool:
-    """Needs no temporary: a constant in one would be an int of any size, and widen variables."""
-    if isinstance(value, tree.MakeTuple):
-        return all(map(_is_pure, value.items))
-    return isinstance(value, (tree.ThreadIndex, tree.GridSize, tree.Constant))
 
 
 def _augmented(context: Context, node: ast.AugAssign) -> list[tree.Statement]:

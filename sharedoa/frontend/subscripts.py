@@ -95,6 +95,15 @@ def _sliced(
     held = HeldValues()
     a = held.hold(base)
     n = held.hold(tree.ArrayLength(weak_int, location, a))
+    start, count = bounds_of(context, cut, n, held, node)
+    return held.then(tree.ArraySlice(type, location, a, start, count))
+
+
+def bounds_of(
+    context: Context, cut: ast.Slice, n: tree.Expression, held: HeldValues, node: ast.AST
+) -> tuple[tree.Expression, tree.Expression]:
+    """Where a slice of ``n`` items starts, and how many it has."""
+    location = context.locate(node)
     zero = constant(0, weak_int, location)
 
     def choose(
@@ -120,5 +129,4 @@ def _sliced(
 
     s, e = held.hold(bound(cut.lower, zero)), held.hold(bound(cut.upper, n))
     distance = tree.Binary(weak_int, location, "sub", e, s)
-    count = choose("lt", s, e, distance, zero)
-    return held.then(tree.ArraySlice(type, location, a, s, count))
+    return s, choose("lt", s, e, distance, zero)

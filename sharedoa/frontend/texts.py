@@ -48,7 +48,7 @@ def said(context: Context, node: ast.expr) -> list[tree.Said]:
     if text is not None:
         return [text]
     if not isinstance(node, ast.JoinedStr):
-        value = expression(context, node)
+        value = _number(context, node)
         return ["None"] if value.type == NULL else [_printable(context, value, node)]
     parts: list[tree.Said] = []
     for part in node.values:
@@ -62,7 +62,7 @@ def said(context: Context, node: ast.expr) -> list[tree.Said]:
         if text is not None and not spec:
             parts.append(text)
             continue
-        value = expression(context, part.value)
+        value = _number(context, part.value)
         if value.type == NULL and not spec:
             parts.append("None")
             continue
@@ -80,16 +80,20 @@ def _is_none(node: ast.expr) -> bool:
 
 def _text(context: Context, node: ast.expr) -> str | None:
     """A literal string, or a constant around the kernel that is one."""
-    if isinstance(node, ast.IfExp) and _text(context, node.body) is not None:
-        context.reject(
-            node, "text that is chosen when the kernel runs", "write an if with text in each branch"
-        )
     if not isinstance(node, (ast.Constant, ast.Name, ast.Attribute)):
         return None
     found = static_value(context, node)
     if isinstance(found, str) and "\0" in found:
         context.reject(node, "text with a NUL, at which it would end", "leave the character out")
     return found if isinstance(found, str) else None
+
+
+def _number(context: Context, node: ast.expr) -> tree.Expression:
+    if isinstance(node, ast.IfExp) and _text(context, node.body) is not None:
+        context.reject(
+            node, "text that is chosen when the kernel runs", "write an if with text in each branch"
+        )
+    return expression(context, node)
 
 
 def _printable(context: Context, value: tree.Expression, node: ast.expr) -> tree.Expression:

@@ -17,8 +17,8 @@ from . import lazy_annotations
 from .annotations import OWN_CLASS, Scope, declare, local_names, refuse_grid, resolve
 from .class_body import declared_fields
 from .classes import Signature
-from .functions import converting, refuse_lambda, stand_in, user_function
-from .members import is_of_the_host
+from .functions import DeviceFunction, converting, refuse_lambda, stand_in, user_function
+from .members import is_of_the_host, member_of
 from .shown import shown
 from .signatures import resolve_signature, scope_of
 from .source_text import remember_source
@@ -90,6 +90,12 @@ def define(
         and name not in _HOST_ONLY
         and (name.startswith("__") or not is_of_the_host(function))
     }
+    properties: dict[str, Callable[..., Any]] = {}
+    for name, member in vars(python_class).items():
+        known = member_of(name, member)
+        if known is not None and known[0] == "property":
+            properties[name] = known[1]
+    methods |= properties
     forms: dict[str, tuple[str, ...]] = {}
     for name, function in methods.items():
         remember_source(function)
@@ -98,9 +104,10 @@ def define(
             forms[base] = (*forms.get(base, ()), name)
     struct = ValueType(
         python_class.__name__, python_class, fields, methods, dtype, forms, constructors or {},
-        defaults,
+        defaults, frozenset(properties),
     )  # fmt: skip
     _install(python_class, struct, scope)
+    _make_static_methods_functions(python_class, scope)
     World.advance()
     return struct
 
@@ -120,7 +127,7 @@ def method_signature(struct: ValueType, name: str) -> Signature:
 
     Raises ClassError when another function has taken the method's place in the Python class.
     """
-    if user_function(vars(struct.python_class).get(name)) is not struct.methods[name]:
+    if user_function(called_by_cpython(struct, name)) is not struct.methods[name]:
         raise ClassError(
             f"method {struct.name}.{name} was replaced after @oa.value had read the class",
             "methods of values stay what they are: define the struct again",
@@ -128,11 +135,17 @@ def method_signature(struct: ValueType, name: str) -> Signature:
     return _signature(struct, name)
 
 
+def called_by_cpython(struct: ValueType, name: str) -> Any:
+    """What stands in the class for a method, or for the getter of a property."""
+    found = vars(struct.python_class).get(name)
+    return found.fget if isinstance(found, property) else found
+
+
 def change_method(struct: ValueType, name: str, function: Callable[..., Any]) -> None:
     """Let a method be another function, which is called as the one that it was."""
     with World.changing:
         struct.methods[name] = function
-        setattr(struct.python_class, name, _method_of_forms(struct, name))
+        setattr(struct.python_class, name, _member(struct, name))
         World.advance()
 
 
@@ -277,9 +290,23 @@ def _install(python_class: type, struct: ValueType, scope: Scope) -> None:
     if "__eq__" not in struct.methods:
         installed["__eq__"] = equal
     for name in struct.methods:
-        installed[name] = _method_of_forms(struct, name)
+        installed[name] = _member(struct, name)
     for name, attribute in installed.items():
         setattr(python_class, name, attribute)
+
+
+def _make_static_methods_functions(python_class: type, scope: Scope) -> None:
+    """Let those with types of kernels be what ``@oa.func`` makes of functions."""
+    names = {**scope.local, python_class.__name__: python_class, OWN_CLASS: python_class}
+    for name, member in [*vars(python_class).items()]:
+        known = member_of(name, member)
+        if known is not None and known[0] == "static":
+            setattr(python_class, name, DeviceFunction(known[1], names))
+
+
+def _member(struct: ValueType, name: str) -> Any:
+    made = _method_of_forms(struct, name)
+    return property(made) if name in struct.properties else made
 
 
 #: Methods that stand for operators with two operands, but for the underscores.

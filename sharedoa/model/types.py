@@ -66,7 +66,8 @@ class ValueType:
     compiler has laid it out, None for C alignment; of a vector or a matrix it is an array of its
     components. ``forms``: by method, others that do the same for other arguments.
     ``constructors``: functions that make a value of so many arguments. ``defaults``: of fields that
-    a program need not give. ``made``: what was made for it and goes with it.
+    a program need not give. ``properties``: methods that are called where they are named. ``made``:
+    what was made for it and goes with it.
     """
 
     name: str
@@ -77,6 +78,7 @@ class ValueType:
     forms: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     constructors: dict[int, Any] = field(default_factory=dict, repr=False)
     defaults: dict[str, Any] = field(default_factory=dict, repr=False)
+    properties: frozenset[str] = frozenset()
     made: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False)
     #: Whether memory can hold such values; else they are arguments only.
     in_memory: ClassVar[bool] = True

@@ -65,7 +65,7 @@ def preamble() -> tuple[str, str]:
 def module_of(folder: Path, chosen: list[Row]) -> ModuleType:
     names, parameters = preamble()
     given = ", ".join(part.split(":")[0] for part in parameters.split(", "))
-    text = "from typing import ClassVar, NamedTuple, Self\n" + names
+    text = "from enum import IntEnum\nfrom typing import ClassVar, NamedTuple, Self\n" + names
     for number, row in enumerate(chosen):
         body = "\n".join(f"    {line}" for line in row.lines)
         text += f"@oa.func\ndef row_{number}({parameters}) -> f64:\n{body}\n    return f64(r)\n\n"

@@ -118,7 +118,11 @@ def test_code_without_source_says_so() -> None:
         ("b = 0 < n in (1, 3)", "in is part of a chain", "write two comparisons with and"),
         ("b = n in range(0, 9, 2)", "in a range with a step", "write a <= x < b and"),
         ("match n:\n    case [*x]: pass", "this pattern is outside the subset", "match numbers"),
-        ("match n:\n    case True: pass", "this pattern is outside the subset", "match numbers"),
+        (
+            "match n:\n    case True: pass",
+            "True is matched by identity",
+            "match int(...) with case 1",
+        ),
         ("x = float('1.5')", "kernels read no numbers from text", "write a number, or float"),
     ],
 )

@@ -68,7 +68,7 @@ MUTATIONS = (
     ),
     Mutation(
         "a constant of two variables is any int", "sharedoa/frontend/statements.py",
-        " or _is_pure(value):", ":",
+        " or is_pure(value):", ":",
         "`s = t = 0` before loops over numbers of 32 bits makes sums of 64, which no threads share",
         ("tests/frontend/test_widening.py::test_constants_take_the_other_type",),
     ),

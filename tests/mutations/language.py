@@ -3,6 +3,7 @@
 from .mutation import Mutation
 
 _NUMBERS = ("tests/frontend/test_number_calls.py::test_methods_of_numbers_roots_and_products",)
+_PARTS = ("tests/frontend/test_patterns_and_parts.py::test_the_same_everywhere",)
 _NUMBER_FUNCTIONS = "sharedoa/number_functions.py"
 
 MUTATIONS = (
@@ -26,5 +27,39 @@ MUTATIONS = (
         "        pass_over_protocols(cls)\n", "",
         "a class with a Protocol before one with __init__ begins objects with nothing",
         ("tests/model/test_abstract_classes.py::test_protocols",),
+    ),
+    Mutation(
+        "names of patterns are assigned before the pattern fits", "sharedoa/frontend/matching.py",
+        """own = f"{pattern.name}.{pattern.lineno}.{pattern.col_offset}\"""", "own = pattern.name",
+        "case (y, 5) gives y another value where the second number is not 5", _PARTS,
+    ),
+    Mutation(
+        "elements of lists wrap", "sharedoa/frontend/lists.py",
+        "if joined != place.type or may_wrap(value, place.type, nonnegative):",
+        "if joined != place.type:",
+        "z = [u8(0)] * 4 holds 44 after z[0] = k * 100 with a k of 3",
+        ("tests/frontend/test_patterns_and_parts.py::"
+         "test_a_list_takes_no_int_that_it_might_not_hold",),
+    ),
+    Mutation(
+        "any stops amid the items of a list", "sharedoa/frontend/folds.py",
+        "*([] if is_list else [tree.Break(location)])", "tree.Break(location)",
+        "any([x.hit() for x in a]) calls hit of fewer objects than CPython", _PARTS,
+    ),
+    Mutation(
+        "parts of inline arrays begin with the array", "sharedoa/frontend/iteration.py",
+        """return whole.at(binary(context, "add", start, moved, node))""",
+        "return whole.at(moved)",
+        "sum(self.marks[1:]) adds the first marks", _PARTS,
+    ),
+    Mutation(
+        "tuples are compared by their last items", "sharedoa/frontend/comparisons.py",
+        "for x, y in reversed([*zip(a, b, strict=True)]):", "for x, y in zip(a, b, strict=True):",
+        "max((1, 9), (2, 3)) is (1, 9)", _PARTS,
+    ),
+    Mutation(
+        "what := gives in the condition of a generator is nothing", "sharedoa/frontend/folds.py",
+        "            context.assume(assigned_by(each, True))\n", "",
+        "sum(y for x in a if x > 0 and (y := f(x)) > 1) is refused", _PARTS,
     ),
 )  # fmt: skip
