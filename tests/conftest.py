@@ -59,6 +59,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as of what shells run i
 # took a tenth of the time. Nor are those counted that tests have frozen, after each compilation.
 gc.set_threshold(1_000_000, 50, 100)
 collection.MANY = sys.maxsize
+# No setting of the shell reaches a test.
+for _knob in knobs.ALL:
+    os.environ.pop(_knob.variable, None)
 
 _WORKING = {backend.name: backend for backend in available()}
 _SHARES_A_GPU = _WORKING["cuda"].ok and "PYTEST_XDIST_WORKER" in os.environ
@@ -100,11 +103,8 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(autouse=True)
-def own_settings(monkeypatch: pytest.MonkeyPatch, session_folder: Path) -> Iterator[None]:
-    """No setting of the shell reaches a test; compiled code is kept by all processes of this
-    session."""
-    for knob in knobs.ALL:
-        monkeypatch.delenv(knob.variable, raising=False)
+def own_settings(session_folder: Path) -> Iterator[None]:
+    """Compiled code is kept by all processes of this session."""
     with knobs.scope(cache_dir=session_folder, backend="cpu"):
         yield
     if _SHARES_A_GPU:
