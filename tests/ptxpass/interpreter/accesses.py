@@ -11,7 +11,7 @@ from . import floats, integers
 from .errors import PtxFault, UnsupportedInstruction
 from .expressions import Kind, Namer, operand_text, written_as
 from .frames import Frame, Operation
-from .memory import UNWRITTEN, AccessFault
+from .memory import UNWRITTEN, AccessFault, unpacking
 from .numbers import Type, type_named
 from .scopes import Buffer, Meaning, Register
 
@@ -206,14 +206,12 @@ class Accesses:
                 lambda frame: load(address(frame.bits)),
                 lambda name: f"{name(load)}({where(name)})",
             )
-        start, end = _bounds(buffer, memory, size)
-        place = buffer.place
+        start, _ = _bounds(buffer, memory, size)
+        place, unpack = buffer.place, unpacking(size)
 
         def read(frame: Frame) -> int | None:
             data = frame.buffers[place]
-            if data is None:
-                return None
-            return int.from_bytes(data[start:end], "little")
+            return None if data is None else unpack(data, start)[0]
 
         return read, lambda name: f"{name(read)}(frame)"
 

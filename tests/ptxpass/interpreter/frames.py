@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,24 +29,24 @@ class Invocation:
     fetched: list[Fetch]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Frame:
     """``bits``: every register's, None before the first write. ``buffers``: parameters, None where
-    nothing was stored."""
+    nothing was stored; those of a kernel cannot be written."""
 
     code: Code
     bits: list[Any]
-    buffers: list[bytearray | None]
+    buffers: list[bytearray | bytes | None]
     at: int = 0
     blocks: list[Block] = field(default_factory=list)
     #: Where the caller wants the results.
-    fetched: list[Fetch] = field(default_factory=list)
+    fetched: Sequence[Fetch] = ()
 
 
 Operation = Callable[[Frame], Any]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Stretch:
     """``operations`` one after another, the one behind them, and the number of what follows it."""
 
@@ -58,7 +58,7 @@ class Stretch:
     fused: Any = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Thread:
     """``lane``: its number in its warp. ``waits_at``: what stopped it, BARRIER or a ``Collective``;
     None once it has ended."""
@@ -82,14 +82,13 @@ class Code:
     decides: list[bool]
     #: Parameters whose address is taken.
     addressed: set[int] = field(default_factory=set)
-    _stretches: dict[int, Stretch] = field(default_factory=dict)
+    #: What ``stretch`` has found.
+    stretches: dict[int, Stretch] = field(default_factory=dict)
 
     def stretch(self, at: int) -> Stretch:
         """From an operation to the first that decides, which a loop runs without looking at where
         it is after each."""
-        found = self._stretches.get(at)
-        if found is None:
-            last = self.decides.index(True, at)
-            found = Stretch(tuple(self.operations[at:last]), self.operations[last], last + 1)
-            self._stretches[at] = found
+        last = self.decides.index(True, at)
+        found = Stretch(tuple(self.operations[at:last]), self.operations[last], last + 1)
+        self.stretches[at] = found
         return found

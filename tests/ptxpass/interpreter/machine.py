@@ -130,7 +130,7 @@ class Machine:
             count = len(function.parameters)
             raise TypeError(f"{kernel} has {count} parameters, got {len(arguments)} arguments")
         data = [
-            bytearray(a) if isinstance(a, bytes) else bytearray(_bytes(a, p.size))
+            a if isinstance(a, bytes) else _bytes(a, p.size)
             for a, p in zip(arguments, function.parameters, strict=True)
         ]
         self.grid.begin(blocks, threads)
@@ -197,7 +197,7 @@ class Machine:
 
     # ------------------------------------------------------------ running
 
-    def _run_block(self, kernel: str, data: list[bytearray], dynamic: int) -> None:
+    def _run_block(self, kernel: str, data: list[bytes], dynamic: int) -> None:
         shared = [
             self.memory.add(start, bytearray([UNWRITTEN]) * size, "shared", name)
             for start, size, name in self._shared
@@ -205,13 +205,14 @@ class Machine:
         for name, address in self._dynamic_shared.items():
             start = address + WINDOWS["shared"]
             shared.append(self.memory.add(start, bytearray(dynamic), "shared", name))
-        threads = []
-        for index in indices(self.grid.threads):
-            frame = self._frame(self._code(kernel))
-            for buffer, argument in zip(frame.code.names.parameters, data, strict=True):
-                frame.buffers[buffer.place] = bytearray(argument)
-            self._give_addresses(frame)
-            threads.append(Thread(index, self.grid.lane(index), [frame]))
+        code, threads = self._code(kernel), []
+        for number, index in enumerate(indices(self.grid.threads)):
+            frame = self._frame(code)
+            # Nobody writes to arguments of a kernel, so that all threads have the same.
+            frame.buffers[: len(data)] = data
+            if code.addressed:
+                self._give_addresses(frame)
+            threads.append(Thread(index, number % WARP, [frame]))
         warps = [threads[start : start + WARP] for start in range(0, len(threads), WARP)]
         # Each thread to its end or barrier, until none is left.
         while warps:
@@ -245,7 +246,9 @@ class Machine:
             data = frame.buffers[buffer.place]
             if buffer.place in frame.code.addressed and data is not None:
                 start = self.memory.reserve("param", len(data), _MEMORY_ALIGNMENT)
-                frame.blocks.append(self.memory.add(start, data, "param", "a parameter"))
+                writable = isinstance(data, bytearray)
+                block = self.memory.add(start, data, "param", "a parameter", writable)
+                frame.blocks.append(block)
                 frame.bits[buffer.address] = from_generic("param", start)
 
     def _run_warp(self, threads: list[Thread]) -> list[Thread]:
@@ -281,7 +284,8 @@ class Machine:
         frame, steps = thread.frames[-1], thread.steps
         try:
             while True:
-                stretch = frame.code.stretch(frame.at)
+                code = frame.code
+                stretch = code.stretches.get(frame.at) or code.stretch(frame.at)
                 steps += stretch.following - frame.at
                 run = _run_one_by_one if stretch.runs < OFTEN else _run_fused
                 signal = run(stretch, frame)

@@ -61,7 +61,7 @@ _NOWHERE = Block(0, b"", "", "")
 _CODES = {1: "<B", 2: "<H", 4: "<I", 8: "<Q"}
 
 
-def _unpacking(size: int) -> Callable[[Any, int], tuple[int]]:
+def unpacking(size: int) -> Callable[[Any, int], tuple[int]]:
     """What takes a number of so many bytes from a place."""
     if size in _CODES:
         unpack: Callable[[Any, int], Any] = struct.Struct(_CODES[size]).unpack_from
@@ -194,7 +194,7 @@ class Memory:
 
     def loader(self, space: str, size: int) -> Callable[[int], int]:
         """What an instruction loads by: most of its addresses lie where the one before did."""
-        block, base, unpack = _NOWHERE, _BASE_OF[space], _unpacking(size)
+        block, base, unpack = _NOWHERE, _BASE_OF[space], unpacking(size)
 
         def load(address: int) -> int:
             nonlocal block
