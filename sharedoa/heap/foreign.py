@@ -122,8 +122,9 @@ def is_foreign(value: Any) -> bool:
 def adopt(heap: Heap, value: Any, what: str, may_be_read_only: bool = False) -> Array:
     """Our array in the memory of ``value``, of one dimension or two.
 
-    Raises ArgumentError for an array that lies elsewhere, that is read-only, whose elements do not
-    lie one after another, or are of a type that kernels do not know.
+    Raises ArgumentError for an array that lies elsewhere, or in fields of objects, that is
+    read-only, whose elements do not lie one after another, or are of a type that kernels do not
+    know.
     """
     gpu = gpu_of(heap)
     try:
@@ -168,6 +169,13 @@ def adopt(heap: Heap, value: Any, what: str, may_be_read_only: bool = False) -> 
     if length == 0:
         return array_of_shape(heap.blank(element, 0), shape)
     size = length * dtype.itemsize
+    for start, stop, cls in heap.placement.ranges():
+        if start < address + size and address < stop:
+            # Code takes fields and elements of arrays for different memory (``ir.roles``).
+            raise ArgumentError(
+                f"{what}: {_kind(value)} lies in fields of {cls.name} objects of this heap",
+                f"pass the objects, or copy it: oa.array({element!r}, x)",
+            )
     storage = ForeignStorage(owner, int(address), size, element, stream, not is_writeable)
     flat = ForeignArray(heap, element, storage, storage.address, length)
     return flat if len(shape) == 1 else ForeignArray2(flat, *shape)

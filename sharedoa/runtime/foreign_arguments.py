@@ -15,6 +15,7 @@ from ..heap.export import gpu_of
 from ..heap.foreign import ForeignStorage, adopt, is_foreign, plain, storage_of
 from ..heap.heap import Heap, current_heap
 from ..heap.recording import recorder
+from ..ir.core import element_of, operations_in
 from ..ir.roles import EVERYTHING, Role, element_role, may_meet, stored_roles
 from ..model.classes import class_of_index
 from ..model.types import ArrayType, InlineType, Type, ValueType
@@ -57,6 +58,8 @@ def adopted(program: Program, arguments: tuple[Any, ...], places: list[int]) -> 
         if storage is not None:
             _refuse(storage, stored, what)
         found[place] = plain(array)
+    for place in places:
+        _refuse_other_types(program, found, place, stored)
     return tuple(found)
 
 
@@ -73,6 +76,46 @@ def _refuse(storage: ForeignStorage, stored: frozenset[Role], what: str) -> None
             f"{what}: this array is read-only, and the kernel stores to elements of {element!r}",
             f"copy it: oa.array({element!r}, x)",
         )
+
+
+def _refuse_other_types(
+    program: Program, arguments: Sequence[Any], place: int, stored: frozenset[Role]
+) -> None:
+    """Code takes elements of two types for different memory (``ir.roles``): none of it is to be
+    changed where it has elements of another type by another name."""
+    names, given = program.source.signature.names, arguments[place]
+    element, (start, stop) = given.__sharedoa_element__, _span(given)
+    others: list[tuple[Type, str]] = []
+    for number in program.plan.places_of_arrays:
+        begin, end = _span(arguments[number])
+        if start < end and begin < stop:
+            others.append((arguments[number].__sharedoa_element__, f"argument {names[number]}"))
+    own = given._heap.memory.arrays.at(start)
+    if own is not None:
+        others.append((own.element, "an array of this heap, which objects may hold"))
+    for other, name in others:
+        roles = {element_role(element), element_role(other)}
+        if len(roles) == 1 or not roles <= _touched(program):
+            continue
+        if any(may_meet(each, role) for each in stored for role in roles):
+            raise ArgumentError(
+                f"kernel {program.source.name}, argument {names[place]} has elements of "
+                f"{element!r} where {name} has {other!r}, and the kernel stores to one of them",
+                f"use one type for this memory, or copy it: oa.array({element!r}, x)",
+            )
+
+
+def _span(array: Any) -> tuple[int, int]:
+    """Where the elements of an array begin and end."""
+    flat = getattr(array, "_flat", array)
+    begin: int = getattr(flat, "_address", 0)
+    return begin, begin + len(flat) * flat._dtype.itemsize if begin else 0
+
+
+def _touched(program: Program) -> set[Role]:
+    """The roles of the elements of arrays that a program names."""
+    operations = operations_in(program.translation().ir)
+    return {element_role(element_of(each.result)) for each in operations if each.kind == "element"}
 
 
 def _keeps(role: Role, element: Type) -> bool:

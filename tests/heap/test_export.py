@@ -176,6 +176,71 @@ def test_what_is_read_only_goes_to_kernels_that_only_read() -> None:
         assert list(values) == [0, 1, 2, 3]
 
 
+@oa.kernel
+def add(a: oa.Array[oa.f64]) -> None:
+    a[0] += 1.0
+
+
+@oa.kernel
+def change(a: oa.Array[f32], b: oa.Array[i32], found: oa.Array[i32]) -> None:
+    i = oa.grid(1)
+    before = b[i]
+    a[i] = 1.0
+    found[i] = b[i] - before
+
+
+@oa.kernel
+def compare(a: oa.Array[f32], b: oa.Array[i32], found: oa.Array[oa.f64]) -> None:
+    i = oa.grid(1)
+    found[i] = 1.0 if b[i] == 0 else a[i]
+
+
+class Holder(oa.Object):
+    held: oa.Array[f32]
+
+
+@oa.kernel
+def change_held(holder: Holder, b: oa.Array[i32], found: oa.Array[i32]) -> None:
+    before = b[0]
+    holder.held[0] = 1.0
+    found[0] = b[0] - before
+
+
+@pytest.mark.parametrize("backend", ["cpu", "python"])
+def test_memory_has_elements_of_one_type_in_a_launch_that_stores(backend: str) -> None:
+    """Code takes those of another type for other memory."""
+    with oa.Heap(mode="auto", backend=backend):
+        values, found = np.zeros(8, np.float32), oa.zeros(8, i32)
+        numbers, own = values.view(np.int32), oa.array(f32, values)
+        taken = oa.array(np.from_dlpack(own).view(np.int32))
+        holder = Holder(held=own)
+        for launch in (
+            lambda: change[4](oa.array(values), oa.array(numbers), found),
+            lambda: change[4](oa.array(values), oa.array(numbers[3:]), found),
+            lambda: change[4](oa.array(values), Foreign(numbers), found),
+            lambda: change[4](own, taken, found),
+            lambda: change_held[1](holder, taken, found),
+        ):
+            with pytest.raises(oa.ArgumentError, match="stores to one of them"):
+                launch()
+        change[4](oa.array(values[:4]), oa.array(numbers[4:]), found)
+        compare[4](own, taken, oa.zeros(4, oa.f64))
+        assert list(found) == [0] * 8 and list(values) == [1] * 4 + [0] * 4
+
+
+def test_fields_are_no_arrays() -> None:
+    class Alone(oa.Object, layout="aos"):
+        x: oa.f64
+
+    with oa.Heap(mode="auto"):
+        objects = oa.new(Alone, 8)
+        with pytest.raises(oa.ArgumentError, match="lies in fields of Alone objects"):
+            oa.array(np.from_dlpack(objects.x))
+        with pytest.raises(oa.ArgumentError, match="argument a: a tests Foreign lies in fields"):
+            add[1](Foreign(np.from_dlpack(objects.x)))
+        assert len(oa.array(oa.f64, np.from_dlpack(objects.x))) == 8
+
+
 def test_what_is_refused() -> None:
     with oa.Heap(mode="auto"):
         bodies, values = oa.new(Body, 2), np.arange(8, dtype=np.float32)
