@@ -78,6 +78,8 @@ class Context:
         self.nonnegative = dict.fromkeys(self.parameters, False)
         #: Of variables that hold lists of constants the numbers that elements are assigned.
         self.list_elements: dict[str, ScalarType] = {}
+        #: How long the list of a variable is; None where it may have one of several lengths.
+        self._list_lengths: dict[str, int | None] = dict.fromkeys(self.parameters)
         #: Variables of which what was assigned had another type once others had theirs.
         self._renewed: set[str] = set()
 
@@ -103,6 +105,8 @@ class Context:
         #: Whether a variable got its first type, and those that were read before they had any.
         self.found_types = False
         self.missed: set[str] = set()
+        #: How long the lists of temporaries are.
+        self.made_lists: dict[tree.Variable, int] = {}
         #: Temporaries that are surely 0 or more.
         self.counters: set[tree.Variable] = set()
         self.poisoned: set[str] = set()
@@ -212,6 +216,25 @@ class Context:
             self.wider(name, self.types[name], node, shown(name))
         self.poisoned.discard(name)
         return self.variable(name)
+
+    def length_of_list(self, value: tree.Expression) -> int | None:
+        """How long a list is, where that is known."""
+        if isinstance(value, tree.MakeList):
+            return len(value.items) * value.repeat
+        if isinstance(value, tree.Sequence):
+            return self.length_of_list(value.value)
+        if not isinstance(value, tree.Local):
+            return None
+        made = self.made_lists.get(value.variable)
+        return self._list_lengths.get(value.variable.name) if made is None else made
+
+    def give_list(self, name: str, value: tree.Expression) -> None:
+        """A variable is assigned a list."""
+        length = self.length_of_list(value)
+        known = self._list_lengths.setdefault(name, length)
+        if known is not None and known != length:
+            self._list_lengths[name] = None
+            self.changed = True
 
     def mark_assigned(self, name: str) -> None:
         if self.assigned is not None:

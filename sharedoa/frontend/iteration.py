@@ -57,8 +57,9 @@ def items_of(context: Context, node: ast.expr) -> Items:
         node = ast.copy_location(ast.Tuple(node.elts, ast.Load()), node)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         base = translate(context, node.value)
-        if isinstance(base, InlineArray) and len(base.type.shape) == 1:
-            return _of_part(context, base, node.slice, node)
+        is_inline = isinstance(base, InlineArray) and len(base.type.shape) == 1
+        if is_inline or isinstance(getattr(base, "type", None), ListType):
+            return _of_part(context, items_of_operand(context, base, node), node.slice, node)
     return items_of_operand(context, row_of(context, translate(context, node), node), node)
 
 
@@ -127,7 +128,11 @@ def _of_array(
 ) -> Items:
     before: list[tree.Statement] = []
     held, location = _held(context, array, before), context.locate(node)
-    length = _held(context, tree.ArrayLength(weak_int, location, held), before)
+    known = context.length_of_list(array) if isinstance(type, ListType) else None
+    if known is None:
+        length = _held(context, tree.ArrayLength(weak_int, location, held), before)
+    else:
+        length = constant(known, weak_int, location)
 
     def at(index: tree.Expression) -> tree.Expression:
         place = tree.ElementPlace(type.element, location, held, index, False)
@@ -160,12 +165,13 @@ def _of_inline(context: Context, array: InlineArray, node: ast.expr) -> Items:
     return Items(length, at, before)
 
 
-def _of_part(context: Context, array: InlineArray, cut: ast.Slice, node: ast.Subscript) -> Items:
-    """``array[start:stop:step]``; a step is known, as the bounds are then."""
-    whole, location = _of_inline(context, array, node), context.locate(node)
+def _of_part(context: Context, whole: Items, cut: ast.Slice, node: ast.Subscript) -> Items:
+    """``whole[start:stop:step]``; a step is known, as the bounds are then."""
+    location = context.locate(node)
     known = [_known_bound(context, each) for each in (cut.lower, cut.upper, cut.step)]
-    if None not in known:
-        numbers = range(*slice(*(each[0] for each in known if each)).indices(array.type.length))
+    if None not in known and isinstance(whole.length, tree.Constant):
+        bounds = slice(*(each[0] for each in known if each)).indices(int(whole.length.value))
+        numbers = range(*bounds)
         step = constant(numbers.step, weak_int, location)
         start: tree.Expression = constant(numbers.start, weak_int, location)
         length: tree.Expression = constant(len(numbers), weak_int, location)

@@ -105,7 +105,7 @@ def comprehension(context: Context, node: ast.ListComp) -> tree.Expression:
 
     generator = ast.copy_location(ast.GeneratorExp(node.elt, node.generators), node)
     loops = each_item(context, generator, keep)
-    type = made[0].type
+    type, context.made_lists[made[0]] = made[0].type, int(length.value)
     assert isinstance(type, ListType)
     zero = tree.Local(type.element, location, context.temporary(type.element))
     blank = tree.MakeList(type, location, [zero], int(length.value))
@@ -123,11 +123,15 @@ def list_from(context: Context, node: ast.Call) -> tree.Expression:
     (given,) = node.args
     if isinstance(given, ast.GeneratorExp):
         made = ast.ListComp(given.elt, given.generators)
-    else:
-        item, target = ast.Name("item", ast.Load()), ast.Name("item", ast.Store())
-        part = ast.comprehension(target, given, [], 0)
-        made = ast.ListComp(ast.copy_location(item, given), [part])
-        ast.copy_location(target, given)
+        return comprehension(context, ast.copy_location(made, node))
+    return _copied(context, given, node)
+
+
+def _copied(context: Context, items: ast.expr, node: ast.expr) -> tree.Expression:
+    """``[item for item in items]``."""
+    item, target = ast.Name("item", ast.Load()), ast.Name("item", ast.Store())
+    part = ast.comprehension(ast.copy_location(target, items), items, [], 0)
+    made = ast.ListComp(ast.copy_location(item, items), [part])
     return comprehension(context, ast.copy_location(made, node))
 
 
@@ -135,7 +139,7 @@ def list_item(context: Context, base: tree.Expression, node: ast.Subscript) -> t
     """``base[index]`` of a list."""
     assert isinstance(base.type, ListType)
     if isinstance(node.slice, ast.Slice):
-        context.reject(node, "a list is not cut in kernels", "pass its bounds on, too")
+        return _copied(context, node, node)
     index, wraps = index_of(context, node.slice)
     place = tree.ElementPlace(base.type.element, context.locate(node), base, index, wraps)
     return tree.Load(place.type, place.location, place)
@@ -180,7 +184,8 @@ def refuse_attribute(context: Context, base: tree.Expression, node: ast.Attribut
             f"the length of a list in a kernel is fixed: there is no {node.attr}",
             "make the list as long as it may get, and count what is in it: stack[n] = x; n += 1",
         )
-    context.reject(node, f"kernels know no {node.attr} of lists", "go through it in a loop")
+    instead = "write list(v)" if node.attr == "copy" else "go through it in a loop"
+    context.reject(node, f"kernels know no {node.attr} of lists", instead)
 
 
 def element_for(
@@ -226,7 +231,15 @@ def with_elements_of(
     if type is None or not isinstance(value, tree.MakeList):
         return value
     constants = [item for item in value.items if isinstance(item, tree.Constant)]
-    if len(constants) < len(value.items) or join_types(value.items[0].type, type) != type:
+    is_same = len(constants) == len(value.items) and all(
+        _is_exact(item.value, type) for item in constants
+    )
+    if not is_same or join_types(value.items[0].type, type) != type:
         return value
     items = [weak_to_typed(context, item, type, node) for item in constants]
     return tree.MakeList(ListType(type), value.location, items, value.repeat)
+
+
+def _is_exact(value: float, type: ScalarType) -> bool:
+    """Whether it is the same number in the type."""
+    return not type.is_float or float(type(value)) == value

@@ -11,7 +11,7 @@ from ..errors import ClassError
 from ..model import intrinsics
 from ..model.classes import ClassType
 from ..model.scalars import ScalarType, boolean, weak_int
-from ..model.types import VOID, InlineType, VoidType
+from ..model.types import VOID, InlineType, ListType, VoidType
 from . import tree
 from .assertions import assertion
 from .conditions import assigned_by, condition, copied, narrowings
@@ -118,6 +118,8 @@ def assign_to(
         if target.id in context.tiles:
             context.reject(node, f"{target.id} is shared memory", "give the variable another name")
         value = with_elements_of(context, target.id, value, node)
+        if isinstance(value.type, ListType):
+            context.give_list(target.id, value)
         variable = context.give_type(target.id, value, node, is_nonnegative(context, value))
         context.mark_assigned(target.id)
         stored = coerce(context, value, variable.type, node, target.id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..model.scalars import weak_int
-from ..model.types import TupleType, ValueType
+from ..model.types import ListType, TupleType, ValueType
 from . import tree
 from .context import Context
 from .conversions import as_variable, constant, is_nonnegative
@@ -17,16 +17,19 @@ from .operands import InlineArray
 
 
 def taken_apart(context: Context, node: ast.expr, before: list[tree.Statement]) -> tree.Expression:
-    """What is to be unpacked; of an inline array a tuple of its elements, for which ``before``
-    computes whose it is."""
+    """What is to be unpacked; of an inline array or a list a tuple of its elements, for which
+    ``before`` computes whose they are."""
     if isinstance(node, ast.List):
         node = ast.copy_location(ast.Tuple(node.elts, ast.Load()), node)
     operand = translate(context, node)
-    if not isinstance(operand, InlineArray):
+    is_list = isinstance(operand, tree.Expression) and isinstance(operand.type, ListType)
+    if not isinstance(operand, InlineArray) and not is_list:
         return as_value(context, operand, node)
     items, location = items_of_operand(context, operand, node), context.locate(node)
+    if not isinstance(items.length, tree.Constant):
+        return as_value(context, operand, node)
     before += items.before
-    numbers = range(operand.type.shape[0])
+    numbers = range(int(items.length.value))
     parts = [items.at(constant(number, weak_int, location)) for number in numbers]
     return tree.MakeTuple(TupleType(tuple(part.type for part in parts)), location, parts)
 
@@ -82,6 +85,9 @@ def _parts(
         if not isinstance(item, tree.Constant):
             if is_nonnegative(context, item):
                 context.counters.add(variable)
+            length = context.length_of_list(item)
+            if length is not None:
+                context.made_lists[variable] = length
             made.append(tree.Assign(location, variable, as_variable(context, item, node)))
         parts.append(_known_sign(item, tree.Local(item.type, location, variable)))
     return made, parts

@@ -121,6 +121,23 @@ def parts(cell: Cell, bounds: oa.Array[i64], out: oa.Array[f64]) -> None:
     out[n + 12] = Range.around(2.0, by=0.25).low + Range(0.5).middle + cell.range.middle
 
 
+@oa.kernel
+def lists(bounds: oa.Array[i64], out: oa.Array[f64]) -> None:
+    made = [k * k for k in range(5)]
+    copy, part = made[:], list(made[1:4])
+    copy[0], part[0] = 50, 60
+    a, b, *c = [x + y for x, y in zip(made, copy, strict=True)]
+    out[0] = a + 10 * b + 100 * sum(c) + 1000 * sum(part) + sum(made)
+    several, longer = [1, 2, 3], [5, 6, 7, 8]
+    for k in range(2):
+        out[k + 1] = sum(several) * len(several)
+        if k == 0:
+            several = longer
+    out[3] = sum(x for i in bounds for x in made[i:])
+    p, q = [len(bounds), 3][::-1]
+    out[4] = p - 10 * q
+
+
 def results(backend: Any) -> list[float]:
     with oa.Heap(backend=backend, capacity="16MiB"):
         plain = [Cell(size=float(k), range=Range(k - 1.0, 2.0)) for k in range(6)]
@@ -131,9 +148,11 @@ def results(backend: Any) -> list[float]:
         cells = oa.array(Cell, plain + wide)
         out, more = oa.zeros(4 * len(cells), f64), oa.zeros(80, f64)
         patterns[len(cells)](cells, out)
-        parts[1](plain[1], oa.array(i64, [3, -2, 0, 9, -9, 1, 4]), more)
+        bounds, last = oa.array(i64, [3, -2, 0, 9, -9, 1, 4]), oa.zeros(5, f64)
+        parts[1](plain[1], bounds, more)
+        lists[1](bounds, last)
         seen = cells.seen.numpy()
-        return [*out.numpy().tolist(), *more.numpy().tolist(), *map(float, seen)]
+        return [*out.numpy(), *more.numpy(), *last.numpy(), *seen]
 
 
 def test_the_same_everywhere() -> None:

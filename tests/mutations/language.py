@@ -53,6 +53,11 @@ MUTATIONS = (
         "sum(self.marks[1:]) adds the first marks", _PARTS,
     ),
     Mutation(
+        "lists are as long as the first of a variable", "sharedoa/frontend/context.py",
+        "            self._list_lengths[name] = None\n", "            pass\n",
+        "sum(v) adds three items of a list of four that v has become", _PARTS,
+    ),
+    Mutation(
         "tuples are compared by their last items", "sharedoa/frontend/comparisons.py",
         "for x, y in reversed([*zip(a, b, strict=True)]):", "for x, y in zip(a, b, strict=True):",
         "max((1, 9), (2, 3)) is (1, 9)", _PARTS,

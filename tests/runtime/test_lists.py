@@ -237,7 +237,7 @@ def wrong(source: str, annotations: str = "a: oa.Array[f32], n: oa.i32") -> Call
         ("s = [f32(0), i32(1)]", "an element of the list is f32 in one case and i32"),
         ("s = [[f32(0)] * 3] * 3", "a list cannot hold list[f32]"),
         ("s = [f32(0)] * 4; s = [i32(0)] * 4", "s is list[f32] and list[i32] is assigned"),
-        ("s = [f32(0)] * 4; x = s[1:]", "a list is not cut"),
+        ("s = [f32(0)] * 4; x = s[n:]", "the length of this list is not known"),
         ("s = [f32(0)] * 4; oa.atomic_add(s, 0, 1.0)", "an atomic needs a field"),
         ("s = [x for x in a]", "the length of this list is not known"),
         ("s = [f32(0)] * 4; sort(s)", "sort: values takes list[i32], not list[f32]"),
