@@ -21,7 +21,7 @@ from sharedoa.backends import available
 from sharedoa.backends.cuda_device import cuda_device
 from sharedoa.ir import pipeline
 from sharedoa.ir.job import Job
-from sharedoa.runtime import clustering, knobs, launch, remembered_looks
+from sharedoa.runtime import clustering, knobs, launch, remembered_looks, trial_accounts
 from sharedoa.runtime import pipeline as stages
 from sharedoa.runtime.pipeline import Compilation
 from sharedoa.runtime.specialisation import policy
@@ -52,7 +52,8 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 pipeline.verifies, stages.always_compiles = "after each pass", True
 # How long launches take would decide what is compiled; tests of that set these.
 policy.worth, policy.launches_on_device = math.inf, sys.maxsize
-clustering.PATIENCE, remembered_looks.KEEPS = 0.0, False
+clustering.PATIENCE = 0.0
+remembered_looks.KEEPS = trial_accounts.KEEPS = False
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as of what shells run in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
 # Programs are made of millions of objects that stay: looking for garbage as often as Python does

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -77,8 +78,6 @@ class _Looks:
     not_before: float = 0.0
     #: From when on other clusters may be tried, as some were before.
     tries_from: float = 0.0
-    #: Of which class others are being tried, and since when.
-    trial: tuple[ClassType, float] | None = None
     #: When clusters are to be chosen by what is known, as some are wanted that could not be tried.
     chooses_at: float = math.inf
     #: Whether clusters are being compared: objects are about to change anyway.
@@ -94,33 +93,25 @@ class _Looks:
     def are_too_many(self) -> bool:
         return self.are_held or perf_counter() < self.not_before
 
-    def may_try(self, cls: ClassType) -> bool:
-        """Whether other clusters, which are wanted first of all for a class, may be tried now, or
-        in the place of those that are."""
-        if self.trial is not None:
+    def may_try(self, heap: Heap, is_wanted: bool, cls: ClassType) -> bool:
+        """Whether other clusters, which are wanted first of all for a class, or only to be compared
+        with what it has, may be tried now, or in the place of those that are."""
+        if trial_accounts.is_trying(heap):
             return True
         now, price = perf_counter(), PATIENCE * _TRIAL
-        begin = max(self.tries_from, now + trial_accounts.missing(cls, price))
+        begin = max(self.tries_from, now + trial_accounts.missing(cls, price, is_wanted))
         if begin > now:
-            self.chooses_at = begin
+            self.chooses_at = min(self.chooses_at, begin)
             return False
         self.chooses_at = math.inf
-        self.trial = cls, now
-        trial_accounts.begin(cls, price, PATIENCE)
+        trial_accounts.begin(heap, cls, price, PATIENCE)
         return True
-
-    def wants(self, cls: ClassType) -> None:
-        """Other clusters are wanted for a class, which is the next one in turn: what it has to wait
-        counts from now on, also while others get what they are to have for certain."""
-        trial_accounts.open_for(cls, PATIENCE * _TRIAL)
 
     def note_end(self, heap: Heap) -> None:
         """See whether others are tried no longer. The caller holds the heap's lock."""
-        if self.trial is not None and not planned_clusters.is_trying(heap):
-            cls, begun = self.trial
-            now, self.trial = perf_counter(), None
-            self.tries_from = now + PATIENCE * (_TRIAL + now - begun)
-            trial_accounts.end(cls)
+        if trial_accounts.is_trying(heap) and not planned_clusters.is_trying(heap):
+            seconds = trial_accounts.end(heap)
+            self.tries_from = perf_counter() + PATIENCE * (_TRIAL + seconds)
 
     @property
     def is_to_choose(self) -> bool:
@@ -251,7 +242,7 @@ def consider(
     planned_clusters.take_over(heap)
     launched = _known.setdefault(heap, _OfHeap())
     launched.looks.are_held = compared_clusters.of(heap) is not None
-    if launched.looks.trial is not None:
+    if trial_accounts.is_trying(heap):
         with heap.lock:
             launched.looks.note_end(heap)
     _keep_compared(heap, launched)
@@ -446,11 +437,13 @@ def _choose(heap: Heap, of_heap: _OfHeap, seen: Sequence[Launched]) -> None:
         for cls, groups in _not_compared(heap, choices):
             clusters, first, is_wanted = clusters.replace(cls, groups), cls, False
             break
-    planned_clusters.rearrange(heap, clusters, first, over, is_wanted, sure, looks.may_try)
+    may_try = partial(looks.may_try, heap, is_wanted)
+    planned_clusters.rearrange(heap, clusters, first, over, is_wanted, sure, may_try)
     now = heap.layout.clusters
     waiting = [cls for cls in spares if cls not in sure and now.of(cls) != clusters.of(cls)]
-    if waiting and looks.trial is None:
-        looks.wants(max(waiting, key=lambda cls: spares[cls]))
+    if waiting and not trial_accounts.is_trying(heap):
+        # What the next one has to wait counts meanwhile.
+        trial_accounts.missing(max(waiting, key=lambda cls: spares[cls]), PATIENCE * _TRIAL)
 
 
 def _not_compared(

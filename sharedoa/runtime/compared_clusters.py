@@ -27,7 +27,7 @@ from ..heap.heap import Heap
 from ..model.classes import ClassType, Family
 from ..model.clusters import Clusters, Groups
 from ..model.layout import Layout
-from . import background
+from . import background, trial_accounts
 
 if TYPE_CHECKING:
     from .launch import Program
@@ -123,6 +123,7 @@ class Comparison:
         if heap is None or task is not None:
             start()
             return task is not None and not task.is_pending
+        trial_accounts.goes_on(heap)
         with self._lock:
             known, turn = self._kinds.setdefault((owner, form), _Kind()), self._turn
             self._latest[owner] = known

@@ -23,7 +23,7 @@ from ..heap.heap import Heap
 from ..model.classes import ClassType
 from ..model.clusters import Clusters
 from ..model.layout import Layout
-from . import background, compared_clusters
+from . import background, compared_clusters, trial_accounts
 from .background import Task
 
 if TYPE_CHECKING:
@@ -155,6 +155,7 @@ def _make_ready(heap: Heap, layout: Layout, over: Collection[Program], task: Tas
             if task.is_dropped:
                 return
             made += program.make_ready(unit, heap, layout)
+            trial_accounts.goes_on(heap)
         if not made:
             break
 

@@ -220,7 +220,7 @@ MUTATIONS = (
     Mutation(
         "trials follow one another",
         _CLUSTERING,
-        "PATIENCE * (_TRIAL + now - begun)",
+        "PATIENCE * (_TRIAL + seconds)",
         "PATIENCE * _TRIAL",
         "a program that compiles for long for each trial does little else",
         (f"{_TRIED}::test_short_runs_try_nothing",),

@@ -25,6 +25,7 @@ def soon(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Iterator[None]:
     monkeypatch.setattr(clustering, "FEWEST_OBJECTS", 64)
     monkeypatch.setattr(clustering, "FEWEST_THREADS", 64)
     monkeypatch.setattr(clustering, "PATIENCE", 0.0)
+    monkeypatch.setattr(trial_accounts, "_idle_from", 0.0)
     trial_accounts._accounts.clear()
     monkeypatch.setattr(compared_clusters, "_SAMPLES", 3)
     monkeypatch.setattr(compared_clusters, "_WARM_UP", 1)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import math
 import os
+import weakref
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,7 +43,8 @@ class Time:
 def time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Time]:
     """Accounts are kept, in a folder of this test alone."""
     made = Time()
-    monkeypatch.setattr(remembered_looks, "KEEPS", True)
+    for module in (remembered_looks, trial_accounts):
+        monkeypatch.setattr(module, "KEEPS", True)
     monkeypatch.setattr(clustering, "PATIENCE", RATE)
     for module in (clustering, trial_accounts):
         monkeypatch.setattr(module, "perf_counter", lambda: made.now)
@@ -55,6 +60,7 @@ def end_process(is_killed: bool = False) -> None:
     if not is_killed:
         trial_accounts.keep_all()
     trial_accounts._accounts.clear()
+    trial_accounts._trials.clear()
     for each in (gather, age):
         each.program.uses().derived.clear()
 
@@ -66,11 +72,18 @@ def wait(time: Time, seconds: float, is_killed: bool = False) -> None:
     end_process(is_killed)
 
 
-def attempt(time: Time, seconds: float, is_killed: bool = False) -> None:
+def go_on(time: Time, heap: oa.Heap, seconds: float) -> None:
+    """Others are tried for so long."""
+    for _ in range(parts := math.ceil(seconds)):
+        time.now += seconds / parts
+        trial_accounts.goes_on(heap)
+
+
+def attempt(time: Time, heap: oa.Heap, seconds: float, is_killed: bool = False) -> None:
     """A process that tries others from its beginning to its end."""
     assert trial_accounts.missing(CELL, PRICE) <= 0
-    trial_accounts.begin(CELL, PRICE, RATE)
-    time.now += seconds
+    trial_accounts.begin(heap, CELL, PRICE, RATE)
+    go_on(time, heap, seconds)
     end_process(is_killed)
 
 
@@ -118,20 +131,101 @@ def test_a_trial_lasts_until_clusters_were_compared(
     monkeypatch.setattr(clustering, "_AT_FIRST", 0.0)
     clock.seconds = lambda groups, number: 0.9 if groups else 1.0
     wait(time, 1.0)
-    account = trial_accounts._account(CELL, PRICE)
     cells, out = fill(heap)
     age[COUNT](cells, 1.0)
-    gains: list[tuple[float, bool]] = []
-    while len(gains) < 60:
+    found: list[tuple[bool, bool]] = []
+    while len(found) < 60:
         gather[COUNT](cells[SOME], out)
-        gains.append((account.gains, compared_clusters.of(heap) is not None))
+        found.append((trial_accounts.is_trying(heap), compared_clusters.of(heap) is not None))
         assert background.wait()
-    parts = [(1.0, False), (-RATE, False), (-RATE, True), (1.0, False)]
-    assert [part for part, _ in groupby(gains)] == parts
+    parts = [(False, False), (True, False), (True, True), (False, False)]
+    assert [part for part, _ in groupby(found)] == parts
     assert heap.layout.clusters.of(CELL) == (FOUR,)
 
 
-def test_of_all_time_a_part_is_for_trials(time: Time) -> None:
+def test_a_trial_lasts_while_code_is_compiled(
+    heap: oa.Heap, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the process ends then."""
+    monkeypatch.setattr(clustering, "_AT_FIRST", 0.0)
+    make_ready = type(gather.program).make_ready
+
+    def slowly(*given: Any) -> bool:
+        time.now += 0.5
+        return make_ready(*given)
+
+    monkeypatch.setattr(type(gather.program), "make_ready", slowly)
+    wait(time, 1.0)
+    cells, out = fill(heap)
+    age[COUNT](cells, 1.0)
+    while not trial_accounts.is_trying(heap):
+        gather[COUNT](cells[SOME], out)
+    assert background.wait()
+    assert compared_clusters.of(heap) is None
+    end_process()
+    assert missing() >= PRICE + RATE * 0.5
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_trial_costs_nothing_while_nothing_is_launched(
+    is_gone: bool, time: Time, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its heap is gone before it ends, or used again after a while: that is one long launch, for
+    all that is known, of which a second counts."""
+    monkeypatch.setattr(clustering, "_AT_FIRST", 0.0)
+    wait(time, 1.0)
+    heap = new_heap(clock)
+    cells, out = fill(heap)
+    age[COUNT](cells, 1.0)
+    while compared_clusters.of(heap) is None or not clock.timed_launches:
+        gather[COUNT](cells[SOME], out)
+        assert background.wait()
+    if is_gone:
+        gone = weakref.ref(heap)
+        del heap, cells, out
+        clock.heap = None
+        gc.collect()
+        assert gone() is None
+        time.now += PRICE
+    else:
+        time.now += 60.0
+        gather[COUNT](cells[SOME], out)
+    end_process()
+    assert missing() == pytest.approx(0.0 if is_gone else PRICE + RATE)
+
+
+def test_trials_of_several_heaps_at_once(time: Time, heap: oa.Heap, clock: Clock) -> None:
+    """Each costs what it lasts."""
+    wait(time, 1.0)
+    other = new_heap(clock)
+    for each in heap, other:
+        trial_accounts.begin(each, CELL, PRICE, RATE)
+    for _ in range(5):
+        time.now += 0.1
+        for each in heap, other:
+            trial_accounts.goes_on(each)
+    trial_accounts.end(other)
+    go_on(time, heap, 0.5)
+    end_process()
+    assert missing() == pytest.approx(2 * PRICE + RATE * 1.5 + 0.5)
+
+
+@pytest.mark.parametrize("cache", ["on", "off"])
+def test_later_heaps_of_a_process_wait_for_what_is_owed(
+    cache: str, time: Time, heap: oa.Heap, tmp_path: Path
+) -> None:
+    with knobs.scope(cache_dir=tmp_path if cache == "on" else "off"):
+        assert trial_accounts.missing(CELL, PRICE) == PRICE
+        time.now += 1.5
+        for owed in 0.0, PRICE, PRICE:  # the first one had the price
+            assert trial_accounts.missing(CELL, PRICE) <= 0
+            trial_accounts.begin(heap, CELL, PRICE, RATE)
+            go_on(time, heap, 0.5)
+            assert trial_accounts.missing(CELL, PRICE) == pytest.approx(owed + RATE * 0.5)
+            time.now += owed + RATE * 0.5
+
+
+def test_of_all_time_a_part_is_for_trials(time: Time, heap: oa.Heap) -> None:
     """Whatever processes there are, of which few see the end of a trial. The time in which one was
     under way is a fifth of all at most, and there are always more."""
     random = np.random.default_rng(5)
@@ -144,39 +238,39 @@ def test_of_all_time_a_part_is_for_trials(time: Time) -> None:
                 tried += part
                 is_trying = random.random() < 0.95
                 if not is_trying:
-                    trial_accounts.end(CELL)
-                    break
+                    trial_accounts.end(heap)
             elif trial_accounts.missing(CELL, PRICE) <= 0:
-                trial_accounts.begin(CELL, PRICE, RATE)
+                trial_accounts.begin(heap, CELL, PRICE, RATE)
                 is_trying = True
                 counts[process // 300] += 1
                 continue
             time.now += part
+            trial_accounts.goes_on(heap)
             left -= part
         end_process()
     assert PRICE * sum(counts) + RATE * tried <= time.now - tried
     assert min(counts) > 20
 
 
-def test_an_unfinished_trial_is_paid_for(time: Time) -> None:
+def test_an_unfinished_trial_is_paid_for(time: Time, heap: oa.Heap) -> None:
     """Of processes that take as long as 500 steps of wa-tor on an H200 the fourth tries, and the
     twelfth goes on."""
     run = 0.36
     for _ in range(3):
         wait(time, run)
-    attempt(time, run)
+    attempt(time, heap, run)
     assert missing() == pytest.approx(PRICE + RATE * run)
     for _ in range(7):
         wait(time, run)
-    attempt(time, run)
+    attempt(time, heap, run)
 
 
-def test_a_trial_that_has_ended_is_paid_for_what_it_took(time: Time) -> None:
+def test_a_trial_that_has_ended_is_paid_for_what_it_took(time: Time, heap: oa.Heap) -> None:
     wait(time, 1.5)
     assert trial_accounts.missing(CELL, PRICE) <= 0
-    trial_accounts.begin(CELL, PRICE, RATE)
-    time.now += 0.1
-    trial_accounts.end(CELL)
+    trial_accounts.begin(heap, CELL, PRICE, RATE)
+    go_on(time, heap, 0.1)
+    assert trial_accounts.end(heap) == pytest.approx(0.1)
     time.now += 0.25
     end_process()
     assert missing() == pytest.approx(PRICE + RATE * 0.1 - 0.25)
@@ -191,24 +285,24 @@ def test_a_part_of_the_price_is_no_reason_to_try_at_a_run_s_end(time: Time) -> N
     assert missing() <= 0
 
 
-def test_one_trial_is_paid_ahead_and_hours_are_not_owed(time: Time) -> None:
+def test_one_trial_is_paid_ahead_and_hours_are_not_owed(time: Time, heap: oa.Heap) -> None:
     for _ in range(2):
         wait(time, 3600.0)
-        attempt(time, 0.1)
+        attempt(time, heap, 0.1)
         wait(time, 1.5)
-        attempt(time, 3600.0)
+        attempt(time, heap, 3600.0)
         assert missing() == PRICE + 60.0
 
 
-def test_who_is_killed_has_paid_the_price(time: Time) -> None:
+def test_who_is_killed_has_paid_the_price(time: Time, heap: oa.Heap) -> None:
     wait(time, 1.0)
-    attempt(time, 0.5, is_killed=True)
+    attempt(time, heap, 0.5, is_killed=True)
     assert missing() == PRICE
     wait(time, 0.9, is_killed=True)
     assert missing() == PRICE
 
 
-def test_processes_at_once(time: Time) -> None:
+def test_processes_at_once(time: Time, heap: oa.Heap) -> None:
     """What each gains and spends counts, whoever ends last."""
     accounts = trial_accounts._accounts
 
@@ -227,8 +321,8 @@ def test_processes_at_once(time: Time) -> None:
     several = [begun(), begun()]
     assert missing() <= 0  # to all, but one alone tries
     accounts.update(several[0])
-    trial_accounts.begin(CELL, PRICE, RATE)
-    time.now += 0.5
+    trial_accounts.begin(heap, CELL, PRICE, RATE)
+    go_on(time, heap, 0.5)
     end_process()
     accounts.update(several[1])
     end_process()
@@ -246,7 +340,7 @@ def test_where_nothing_is_kept_all_begin_with_nothing(time: Time, tmp_path: Path
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "1e9", "much", ""])
-def test_files_that_say_anything(text: str, time: Time, tmp_path: Path) -> None:
+def test_files_that_say_anything(text: str, time: Time, heap: oa.Heap, tmp_path: Path) -> None:
     """At worst others are tried at once, and that is paid for."""
     wait(time, 0.5)
     (file,) = tmp_path.glob("*.code")
@@ -254,7 +348,7 @@ def test_files_that_say_anything(text: str, time: Time, tmp_path: Path) -> None:
     file.write_bytes(entry.pack("", "", key, {trial_accounts._STAGE: text}))
     if missing() > 0:
         wait(time, 1.0)
-    attempt(time, 0.5)
+    attempt(time, heap, 0.5)
     assert missing() >= PRICE
 
 
@@ -280,17 +374,17 @@ def test_other_programs_of_a_class_go_on_with_its_account(time: Time) -> None:
     assert trial_accounts.missing(other(True).__sharedoa__, PRICE) == PRICE
 
 
-def test_threads_that_want_others_at_the_same_moment(time: Time) -> None:
+def test_threads_that_want_others_at_the_same_moment(time: Time, heap: oa.Heap) -> None:
     """One has an account made while the other one tries."""
 
     def work() -> None:
         trial_accounts.missing(CELL, PRICE)
-        trial_accounts.begin(CELL, PRICE, RATE)
+        trial_accounts.begin(heap, CELL, PRICE, RATE)
 
     with switching(place(trial_accounts._account, "_accounts[key] ="), work) as other:
         trial_accounts.missing(CELL, PRICE)
     assert other.has_begun and other.has_waited
-    time.now += 1.0
+    go_on(time, heap, 1.0)
     end_process()
     assert missing() == pytest.approx(2 * PRICE + RATE)
 

@@ -6,10 +6,11 @@ import pytest
 
 import sharedoa as oa
 from sharedoa import f32
+from sharedoa.model.classes import ClassType
 from sharedoa.model.clusters import Clusters
 from sharedoa.runtime import background, clustering, planned_clusters, trial_accounts
 
-from .cells import CELL, COUNT, ENOUGH, FOUR, NONE, SOME, Clock, age, fill, gather
+from .cells import CELL, COUNT, ENOUGH, FOUR, NONE, SOME, Clock, age, fill, gather, new_heap
 
 
 class Link(oa.Object):
@@ -57,3 +58,50 @@ def test_what_waited_for_what_is_certain_is_tried_next(
         seen += [heap.layout.clusters] if heap.layout.clusters not in seen[-1:] else []
     assert seen == [NONE, CERTAIN, BOTH, CERTAIN, BOTH]
     assert more.numpy().tolist() == [3.0 * ENOUGH] * COUNT
+
+
+def test_what_nobody_wants_is_not_tried_while_others_are_waited_for(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cells got theirs at once, which are only to be compared with rows. Links want theirs since a
+    later run than these could be, and each run takes less than a second."""
+    now, tried = 0.0, list[ClassType]()
+    monkeypatch.setattr(clustering, "PATIENCE", 4.0)
+    for module in (clustering, trial_accounts):
+        monkeypatch.setattr(module, "perf_counter", lambda: now)
+    begin = trial_accounts.begin
+
+    def noting(heap: oa.Heap, cls: ClassType, price: float, rate: float) -> None:
+        tried.append(cls)
+        begin(heap, cls, price, rate)
+
+    monkeypatch.setattr(trial_accounts, "begin", noting)
+    for run in range(8):
+        with new_heap(clock) as heap:
+            cells, out = fill(heap)
+            some, more = cells[SOME], heap.zeros(COUNT, f32)
+            links = heap.new(Link, COUNT, p=1, q=2)[SOME]
+            for _ in range(24):
+                gather[COUNT](some, out)
+                if run > 0:
+                    follow[COUNT](links, more)
+                assert background.wait()
+                now += 0.02
+    assert {*tried} == {LINK}
+
+
+def test_what_is_wanted_is_chosen_when_it_may_be_tried(
+    heap: oa.Heap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if what is only to be compared, and waits for longer, was chosen since."""
+    now = 0.0
+    monkeypatch.setattr(clustering, "PATIENCE", 4.0)
+    for module in (clustering, trial_accounts):
+        monkeypatch.setattr(module, "perf_counter", lambda: now)
+    looks = clustering._Looks()
+    assert not looks.may_try(heap, True, LINK)
+    assert not looks.may_try(heap, False, CELL)
+    now = 4 * clustering._TRIAL
+    assert looks.is_to_choose
+    assert not looks.may_try(heap, False, CELL)
+    assert looks.may_try(heap, True, LINK)
