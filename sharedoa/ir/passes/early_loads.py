@@ -74,14 +74,15 @@ def load_early(program: Program, job: Job) -> None:
     for function in program.functions.values():
         if any(isinstance(fact, Lane) for fact in function.known.values()):
             continue
+        rounds = [(*each, False) for each in _rounds(function, function.symbol in called)]
+        if function is program.kernel:
+            rounds += [(region, None, True) for region in _behind_tests(function)]
+        homes = _homes(function) if rounds else {}
         found = [
             (region, first)
-            for region, loop in _rounds(function, function.symbol in called)
-            for first in seeker.firsts(function, region, loop)
+            for region, loop, once in rounds
+            for first in seeker.firsts(function, homes, region, loop, once)
         ]
-        if function is program.kernel:
-            for region in _behind_tests(function):
-                found += [(region, each) for each in seeker.firsts(function, region, None, True)]
         writer = _Writer(program, seeker.loads, function)
         for region, first in found:
             writer.write(region, first)
@@ -177,18 +178,24 @@ class _Seeker:
         self._changes = Inside(program, lambda o: bool(effects_of(o) & ~_FINDING_OUT))
 
     def firsts(
-        self, function: Function, region: Region, loop: Operation | None, once: bool = False
+        self,
+        function: Function,
+        homes: Mapping[Value, Region],
+        region: Region,
+        loop: Operation | None,
+        once: bool,
     ) -> Iterator[_First]:
         """The objects that the region makes, or is given, with what to load of each. ``once``: the
         region is outside of loops."""
-        order, homes = self._order(region), _homes(function)
         made = [value for operation in region.operations for value in operation.results]
+        order = None
         for value in [*region.arguments, *made]:
             if not isinstance(value.type, ReferenceType):
                 continue
             first = self.loads.first_in(region, value)
             if first is None:
                 continue
+            order = order or self._order(region)
             at_once = {*(self.loads.certain(first, value) or ())}
             ancestry = {*value.type.cls.ancestry()}
             places = [
