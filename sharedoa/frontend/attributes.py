@@ -99,11 +99,13 @@ def _array_attribute(
 
     shape = shape_of(base, context.locate(node)) if node.attr == "shape" else None
     if shape is None:
-        context.reject(
-            node,
-            f"{base.type!r} has no attribute {node.attr}",
-            "kernels know its elements, its shape and its length, len(a)",
-        )
+        name = ast.unparse(node.value)
+        folds = dict.fromkeys(("sum", "min", "max", "any", "all"), f"{node.attr}({name})")
+        written = {**folds, "mean": f"sum({name}) / len({name})", "size": f"len({name})"}
+        cure = "kernels know its elements, its shape and its length, len(a)"
+        if node.attr in written:
+            cure = f"write {written[node.attr]}"
+        context.reject(node, f"{base.type!r} has no attribute {node.attr}", cure)
     return shape
 
 

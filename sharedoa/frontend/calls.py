@@ -21,6 +21,7 @@ from .conversions import coerce, constant_of, convert_scalar, truth
 from .dependencies import InitialiserDependency, MethodDependency, ResolutionDependency
 from .expressions import expression, translate
 from .held_values import HeldValues
+from .local_functions import call_local
 from .number_methods import method_of_number
 from .operands import BoundMethod, Initialiser, Static, UnboundMethod
 from .value_operators import operands
@@ -31,6 +32,8 @@ Bound = tuple[list[tree.Expression], Callable[[tree.Expression], tree.Expression
 
 def call(context: Context, node: ast.Call) -> tree.Expression:
     """Translate a call expression."""
+    if isinstance(node.func, ast.Name) and node.func.id in context.functions:
+        return call_local(context, context.functions[node.func.id], node)
     callee = translate(context, node.func)
     if isinstance(callee, BoundMethod):
         return bound_call(context, callee, node)
@@ -93,7 +96,11 @@ _LIST = "a few items of a thread's own are a list: [f32(0)] * 16; more are an ar
 _INSTEAD_OF: dict[int, str] = {
     id(builtins.id): "compare references with is; give objects a field that numbers them",
     id(builtins.getattr): "write x.name",
+    id(builtins.setattr): "write x.name = value",
     id(builtins.hasattr): _ASK_ISINSTANCE,
+    id(math.isclose): "write abs(a - b) <= 1e-9 * max(abs(a), abs(b))",
+    id(np.square): "write x * x",
+    id(np.sum): "write sum(a)",
     id(
         math.dist
     ): "write math.sqrt((ax - bx) ** 2 + (ay - by) ** 2), or oa.length(a - b) of vectors",

@@ -25,6 +25,7 @@ from .names import NameScope
 from .source import Source
 
 if TYPE_CHECKING:
+    from .local_functions import LocalFunction
     from .operands import Static
     from .program import ProgramBuilder
 
@@ -107,6 +108,10 @@ class Context:
         self.missed: set[str] = set()
         #: How long the lists of temporaries are.
         self.made_lists: dict[tree.Variable, int] = {}
+        #: Functions that are written in the body, and of those whose calls are being translated
+        #: where they are called.
+        self.functions: dict[str, LocalFunction] = {}
+        self.expanding: dict[LocalFunction, str] = {}
         #: Temporaries that are surely 0 or more.
         self.counters: set[tree.Variable] = set()
         self.poisoned: set[str] = set()
@@ -144,6 +149,13 @@ class Context:
         if name not in self.variables:
             self.variables[name] = tree.Variable(name, self.types[name])
         return self.variables[name]
+
+    def own_name(self, name: str, node: ast.expr | ast.pattern | ast.stmt) -> str:
+        """What a variable is called that belongs to ``node`` alone."""
+        places = [*self.expanding.values(), f"{node.lineno}.{node.col_offset}"]
+        own = f"{name}.{'/'.join(places)}"
+        self.local_names.add(own)
+        return own
 
     def temporary(self, type: Type) -> tree.Variable:
         return tree.Variable("", type)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -62,11 +63,10 @@ def constant_of(context: Context, value: Any, node: ast.AST, name: str = "this")
         fields = [constant_of(context, getattr(value, f), node, name) for f in struct.fields]
         return tree.MakeValue(struct, location, fields)
     kind = type(value).__name__
-    context.reject(
-        node,
-        f"{name} is a Python {kind}, which kernels cannot use",
-        "constants are numbers, None, tuples and values; pass arrays and objects as arguments",
-    )
+    cure = "constants are numbers, None, tuples and values; pass arrays and objects as arguments"
+    if isinstance(value, Enum):
+        cure = f"let its members be numbers: class {kind}(IntEnum)"
+    context.reject(node, f"{name} is a Python {kind}, which kernels cannot use", cure)
 
 
 def convert_scalar(

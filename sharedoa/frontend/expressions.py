@@ -19,7 +19,11 @@ from .operators import BINARY, binary, unary
 
 #: Constructs outside the subset: what they are called and what to write instead.
 UNSUPPORTED: dict[type[ast.expr], tuple[str, str]] = {
-    ast.Lambda: ("a lambda", "write an @oa.func function"),
+    ast.Lambda: (
+        "a lambda",
+        "give it a name: f = lambda x: x + 1, or to min and max as a key; else write an @oa.func "
+        "function",
+    ),
     ast.SetComp: ("a set comprehension", "write a for loop over range"),
     ast.DictComp: ("a dict comprehension", "write a for loop over range"),
     ast.GeneratorExp: (
@@ -98,6 +102,10 @@ def _constant(context: Context, node: ast.Constant) -> Operand:
 def _name(context: Context, node: ast.Name) -> Operand:
     if node.id in context.statics:
         return context.statics[node.id]
+    if node.id in context.functions:
+        context.reject(
+            node, f"{node.id} is used as a value", "functions and classes are only called"
+        )
     if node.id in context.tiles:
         return InlineArray(context.tiles[node.id])
     if node.id in context.local_names:

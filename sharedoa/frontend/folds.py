@@ -4,7 +4,6 @@ over, and over generator expressions: loops within an expression."""
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +18,7 @@ from .conversions import as_variable, coerce, constant, truth
 from .expressions import expression, operate
 from .held_values import HeldValues
 from .iteration import counter, items_of, with_start
+from .names import renamed
 from .operators import unify
 
 Step = Callable[[tree.Expression, ast.expr], list[tree.Statement]]
@@ -85,23 +85,12 @@ def _generated(
     return _loop(context, part.iter, inner)
 
 
-class _Renamed(ast.NodeTransformer):
-    def __init__(self, names: dict[str, str]) -> None:
-        self._names = names
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        node.id = self._names.get(node.id, node.id)
-        return node
-
-
 def _with_own_names(context: Context, node: ast.GeneratorExp) -> ast.GeneratorExp:
     """The same, with variables that nothing else has: they are the expression's own."""
     targets = assigned_names([part.target for part in node.generators])
-    names = {name: f"{name}.{node.lineno}.{node.col_offset}" for name in targets}
-    context.local_names |= set(names.values())
+    names = {name: context.own_name(name, node) for name in targets}
     first = node.generators[0].iter
-    own = copy.deepcopy(node)
-    _Renamed(names).visit(own)
+    own = renamed(node, names)
     own.generators[0].iter = first  # which is evaluated outside
     return own
 
@@ -288,20 +277,56 @@ def _key_of(
     """What ``key``, a lambda or a function, makes of an item; ``made`` is run before."""
     from .statements import assign_to
 
-    name = f"item.{key.lineno}.{key.col_offset}"  # which nothing else has
-    context.local_names.add(name)
+    name = context.own_name("item", key)
     given = ast.copy_location(ast.Name(name, ast.Load()), key)
     called: ast.expr = ast.copy_location(ast.Call(key, [given], []), key)
     if isinstance(key, ast.Lambda):
         parameters = key.args
         if len(parameters.args) != 1 or ast.dump(parameters).count("arg(") != 1:
             context.reject(key, "a key takes one item", "write key=lambda x: x.cost")
-        name = f"{parameters.args[0].arg}.{key.lineno}.{key.col_offset}"
-        context.local_names.add(name)
-        called = _Renamed({parameters.args[0].arg: name}).visit(copy.deepcopy(key.body))
+        name = context.own_name(parameters.args[0].arg, key)
+        called = renamed(key.body, {parameters.args[0].arg: name})
     target = ast.copy_location(ast.Name(name, ast.Store()), key)
     made += assign_to(context, target, item, key)
     return expression(context, called)
+
+
+def first_of(context: Context, node: ast.Call) -> tree.Expression:
+    """``next(x for x in items if ...)``, or a default."""
+    is_generated = bool(node.args) and isinstance(node.args[0], ast.GeneratorExp)
+    if node.keywords or len(node.args) > 2 or not is_generated:
+        context.reject(
+            node, "next takes a generator expression", "write next((x for x in a if x > 0), 0.0)"
+        )
+    location = context.locate(node)
+    left = context.temporary(boolean)
+    there = tree.Local(boolean, location, left)
+    found: list[tree.Variable] = []
+
+    def take(item: tree.Expression, source: ast.expr) -> list[tree.Statement]:
+        value = as_variable(context, item, source)
+        found.append(context.temporary(value.type))
+        return [
+            tree.Assign(location, found[-1], value),
+            tree.Assign(location, left, constant(True, boolean, location)),
+            tree.Break(location),
+        ]
+
+    loops = each_item(context, node.args[0], take, left)
+    begin = tree.Assign(location, left, constant(False, boolean, location))
+    result: tree.Expression = tree.Local(found[-1].type, location, found[-1])
+    statements: list[tree.Statement] = [begin, *loops]
+    default = node.args[1] if len(node.args) == 2 else None
+    if default is None:
+        statements.append(tree.Assert(location, there, "next() of no items"))
+        return tree.Sequence(result.type, location, statements, result)
+    # Python evaluates it before it looks at items.
+    other = as_variable(context, expression(context, default), default)
+    type, (result, other) = unify(context, [result, other], node, "the result of next")
+    held = HeldValues()
+    kept = held.hold_unknown(other)
+    made = tree.Conditional(type, location, there, result, kept)
+    return held.then(tree.Sequence(type, location, statements, made))
 
 
 def length_of_comprehension(context: Context, node: ast.ListComp) -> tree.Expression:

@@ -25,7 +25,7 @@ from .context import Context, may_wrap
 from .conversions import coerce, constant, convert_scalar, is_nonnegative, truth
 from .expressions import expression, static_value, translate
 from .extents import index3, size3
-from .folds import extreme, length_of_comprehension, product, quantified, total
+from .folds import extreme, first_of, length_of_comprehension, product, quantified, total
 from .held_values import HeldValues
 from .lists import list_from
 from .operands import ConstantRow, InlineArray
@@ -393,6 +393,7 @@ HANDLERS: dict[int, Handler] = {
     id(builtins.pow): _pow,
     id(builtins.sum): total,
     id(math.prod): product,
+    id(builtins.next): first_of,
     id(builtins.any): lambda context, node: quantified(context, node, True),
     id(builtins.all): lambda context, node: quantified(context, node, False),
     id(builtins.range): _range,

@@ -169,9 +169,8 @@ def _named(
     # The parts of "a | b" have one for each name.
     taken = fits.taken.get(pattern.name)
     if taken is None:
-        own = f"{pattern.name}.{pattern.lineno}.{pattern.col_offset}"
-        context.local_names.add(own)
-        taken = ast.copy_location(ast.Name(own, ast.Load()), pattern)
+        own = ast.Name(context.own_name(pattern.name, pattern), ast.Load())
+        taken = ast.copy_location(own, pattern)
         fits.taken[pattern.name] = taken
     surely = context.assigned and set(context.assigned)
     target = ast.copy_location(ast.Name(taken.id, ast.Store()), pattern)

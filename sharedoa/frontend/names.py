@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
+import copy
 import inspect
 from collections.abc import Callable
 from types import ModuleType, WrapperDescriptorType
-from typing import Any
+from typing import Any, TypeVar
 
 from .dependencies import NameDependency
 
@@ -35,6 +37,24 @@ class NameScope:
         else:
             raise KeyError(name)
         return value, NameDependency("global", self._globals, name, value)
+
+
+class _Renamed(ast.NodeTransformer):
+    def __init__(self, names: dict[str, str]) -> None:
+        self._names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        node.id = self._names.get(node.id, node.id)
+        return node
+
+
+Node = TypeVar("Node", bound=ast.expr)
+
+
+def renamed(node: Node, names: dict[str, str]) -> Node:
+    """A copy of an expression in which variables have other names."""
+    found: Node = _Renamed(names).visit(copy.deepcopy(node))
+    return found
 
 
 def attribute(owner: Any, name: str) -> tuple[Any, NameDependency]:

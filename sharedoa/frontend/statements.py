@@ -27,6 +27,7 @@ from .expressions import expression, is_call_of, operate, static_value
 from .inline_arrays import given, may_be_inline, of_tuple
 from .iteration import counted, counter, items_of
 from .lists import element_for, with_elements_of
+from .local_functions import declare_function, declare_lambda
 from .near_loops import NearSearch, near_call
 from .targets import AssignedProperty, assign_property, augment_property, target_of
 from .texts import print_statement
@@ -37,7 +38,6 @@ UNSUPPORTED: dict[type[ast.stmt], tuple[str, str]] = {
     ast.With: ("with", "kernels hold no resources"),
     ast.Try: ("try", "test for the condition before; kernels raise no exceptions"),
     ast.Raise: ("raise", "use assert, or store a flag that the host checks"),
-    ast.FunctionDef: ("a nested function", "write an @oa.func function at module level"),
     ast.AsyncFunctionDef: ("a nested function", "write an @oa.func function at module level"),
     ast.ClassDef: ("a nested class", "define classes outside kernels"),
     ast.Import: ("import", "import at the top of the module"),
@@ -84,6 +84,8 @@ def statement(context: Context, node: ast.stmt) -> list[tree.Statement]:
 def _assign(context: Context, node: ast.Assign) -> list[tree.Statement]:
     if is_tile(context, node):
         return declare_tile(context, node)
+    if declare_lambda(context, node):
+        return []
     if len(node.targets) == 1 and may_be_inline(node):
         target = node.targets[0]
         place = target_of(context, target)
@@ -115,6 +117,8 @@ def assign_to(
     if isinstance(target, ast.Name):
         if isinstance(value.type, VoidType):
             context.reject(node, "this call gives no value", "call it as a statement")
+        if target.id in context.functions:
+            context.reject(node, f"{target.id} is a function", "give the variable another name")
         if target.id in context.tiles:
             context.reject(node, f"{target.id} is shared memory", "give the variable another name")
         value = with_elements_of(context, target.id, value, node)
@@ -438,6 +442,7 @@ _HANDLERS: dict[type[ast.stmt], Callable[[Context, Any], list[tree.Statement]]] 
     ast.Continue: _continue,
     ast.Return: _return,
     ast.Assert: assertion,
+    ast.FunctionDef: declare_function,
     ast.Expr: _expression,
     ast.Match: _match,
     ast.Pass: _pass,

@@ -72,9 +72,10 @@ def target_of(context: Context, target: ast.expr) -> tree.Place | AssignedProper
             f"write @{target.attr}.setter def {target.attr}(self, value: f32), with its type, or a "
             "method that assigns the fields",
         )
-    context.reject(
-        target, "this cannot be assigned to", "assign to a field of an object or an element"
-    )
+    cure = "assign to a field of an object or an element"
+    if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
+        cure = "assign its elements in a loop: for i in range(start, stop): a[i] = x"
+    context.reject(target, "this cannot be assigned to", cure)
 
 
 def assign_property(

@@ -18,7 +18,7 @@ from ..source_files import PRELUDE_LINES, load_module
 from .translated import complaints, kernel_from
 
 EXPRESSIONS = [
-    ("lambda v: v", "a lambda", "write an @oa.func function"),
+    ("(lambda v: v)(n)", "a lambda", "give it a name: f = lambda x: x + 1"),
     ("{v for v in a}", "a set comprehension", "write a for loop over range"),
     ("{v: v for v in a}", "a dict comprehension", "write a for loop over range"),
     ("(v for v in a)", "a generator expression by itself", "give it to sum, min, max"),
@@ -33,7 +33,7 @@ STATEMENTS = [
     ("with open('x') as f:\n    pass", "with", "kernels hold no resources"),
     ("try:\n    pass\nfinally:\n    pass", "try", "test for the condition before"),
     ("raise ValueError", "raise", "use assert, or store a flag that the host checks"),
-    ("def inner():\n    pass", "a nested function", "write an @oa.func function"),
+    ("async def inner():\n    pass", "a nested function", "write an @oa.func function"),
     ("class Inner:\n    pass", "a nested class", "define classes outside kernels"),
     ("import os", "import", "import at the top of the module"),
     ("from os import path", "import", "import at the top of the module"),

@@ -511,7 +511,7 @@ MUTATIONS = (
     ),
     Mutation(
         "variables of comprehensions", "sharedoa/frontend/folds.py",
-        "    _Renamed(names).visit(own)\n", "",
+        "own = renamed(node, names)", "own = renamed(node, {})",
         "they are those of the function",
         ("tests/frontend/test_iteration.py::test_what_is_evaluated_and_how_often[cpu-False]",),
     ),

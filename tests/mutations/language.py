@@ -4,6 +4,7 @@ from .mutation import Mutation
 
 _NUMBERS = ("tests/frontend/test_number_calls.py::test_methods_of_numbers_roots_and_products",)
 _PARTS = ("tests/frontend/test_patterns_and_parts.py::test_the_same_everywhere",)
+_LOCAL_FUNCTIONS = ("tests/frontend/test_local_functions.py::test_the_same_everywhere",)
 _NUMBER_FUNCTIONS = "sharedoa/number_functions.py"
 
 MUTATIONS = (
@@ -30,7 +31,8 @@ MUTATIONS = (
     ),
     Mutation(
         "names of patterns are assigned before the pattern fits", "sharedoa/frontend/matching.py",
-        """own = f"{pattern.name}.{pattern.lineno}.{pattern.col_offset}\"""", "own = pattern.name",
+        "own = ast.Name(context.own_name(pattern.name, pattern), ast.Load())",
+        "own = ast.Name(pattern.name, ast.Load())",
         "case (y, 5) gives y another value where the second number is not 5", _PARTS,
     ),
     Mutation(
@@ -56,6 +58,26 @@ MUTATIONS = (
         "lists are as long as the first of a variable", "sharedoa/frontend/context.py",
         "            self._list_lengths[name] = None\n", "            pass\n",
         "sum(v) adds three items of a list of four that v has become", _PARTS,
+    ),
+    Mutation(
+        "local functions have one set of variables", "sharedoa/frontend/context.py",
+        """places = [*self.expanding.values(), f"{node.lineno}.{node.col_offset}"]""",
+        """places = [f"{node.lineno}.{node.col_offset}"]""",
+        "a lambda that another one calls takes an object or a number, not one after the other",
+        _LOCAL_FUNCTIONS,
+    ),
+    Mutation(
+        "next goes on to the last item", "sharedoa/frontend/folds.py",
+        """            tree.Assign(location, left, constant(True, boolean, location)),
+            tree.Break(location),
+        ]
+
+    loops = each_item(context, node.args[0], take, left)""",
+        """            tree.Assign(location, left, constant(True, boolean, location)),
+        ]
+
+    loops = each_item(context, node.args[0], take, left)""",
+        "next((k for k in b if k > 2), 0) is the last of them", _LOCAL_FUNCTIONS,
     ),
     Mutation(
         "tuples are compared by their last items", "sharedoa/frontend/comparisons.py",
