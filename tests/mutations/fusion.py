@@ -17,6 +17,43 @@ _EXCLUDE = "tests/runtime/test_tests_that_exclude.py"
 
 MUTATIONS = (
     Mutation(
+        "methods of two classes", _LEGALITY,
+        "if first.calls is not new.calls:", "if False:",
+        "a method is called on objects of another class",
+        (f"{_TESTS}::test_methods_of_two_classes_are_two",),
+    ),
+    Mutation(
+        "memory of a block in one launch", _LEGALITY,
+        "    if part.found.uses_tiles is not None:\n", "    if False:\n",
+        "launches that are one have memory that one of them shared with its block",
+        (f"{_TESTS}::test_adversarial_traces",),
+    ),
+    Mutation(
+        "indices that were floats", _ACCESSES,
+        'if made.kind != "convert" or not type.is_integer:', 'if made.kind != "convert":',
+        "two threads have one element, which counts as each one's own",
+        (f"{_TESTS}::test_adversarial_traces",),
+    ),
+    Mutation(
+        "indices of few bits", _ACCESSES,
+        "if type.dtype.itemsize < _INDEX_BYTES:", "if False:",
+        "two threads have one element, which counts as each one's own",
+        (f"{_TESTS}::test_adversarial_traces",),
+    ),
+    Mutation(
+        "tests of two fields", _TESTED,
+        "        if self.role != other.role:\n            return False\n", "",
+        "objects that passed tests of two fields count as two",
+        (f"{_EXCLUDE}::test_which_are_one[ones-merry-]",),
+    ),
+    Mutation(
+        "what a method returns at its end", _TESTED,
+        "    return ends[0].operands[0] if is_one else None",
+        "    return (*function.body.terminator.operands, None)[0]",
+        "an object for which a method returned early has passed the test behind it",
+        (f"{_EXCLUDE}::test_which_are_one[early_ones-zeros-]",),
+    ),
+    Mutation(
         "float atomics in any order", _LEGALITY,
         "a.how in _ATOMICS and a.is_exact and b.is_exact",
         "a.how in _ATOMICS",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa import f32, i32, u32
+from sharedoa import f32, i32, u8, u32
 from sharedoa.heap.arrays import make_array
 
 from .fused import (
@@ -95,6 +95,24 @@ def test_what_others_see_is_not(
         explained.append(step.explain())
     assert field in explained[0]
     assert "fused.py:" in explained[0]
+
+
+class Apart(oa.Object):
+    x: f32
+
+    def move(self, by: f32) -> None:
+        self.x += by
+
+
+def test_methods_of_two_classes_are_two(launched: list[Any]) -> None:
+    """Neither touches what the other one does."""
+    with fused():
+        nodes, others = ring(), oa.new(Apart, 7)
+        with oa.fuse():
+            oa.all(Node).use()
+            oa.all(Apart).move(2.0)
+        assert len(launched) == 2
+        assert list(others.x) == [2.0] * 7 and list(nodes.v) == list(nodes.x)
 
 
 def test_integer_atomics_may_be_one(launched: list[Any]) -> None:
@@ -203,6 +221,23 @@ def gather(b: oa.Array[f32], a: oa.Array[f32], index: oa.Array[i32]) -> None:
     b[i] = a[index[i]]
 
 
+@oa.kernel
+def set_by_float(a: oa.Array[f32]) -> None:
+    a[i32(f32(oa.grid(1)))] = f32(6)
+
+
+@oa.kernel
+def set_by_u8(a: oa.Array[f32]) -> None:
+    a[u8(oa.grid(1))] = f32(6)
+
+
+@oa.kernel
+def in_a_tile(a: oa.Array[f32]) -> None:
+    own = oa.shared(f32, 1)
+    own[0] = a[oa.grid(1)]
+    a[oa.grid(1)] = own[0] * 0.0
+
+
 _TRACES: dict[str, tuple[Callable[..., Any], int]] = {
     "a constant index": (lambda a, b, c, m, k: [first_sets[N](a), take_first[N](b, a)], 2),
     "own write, constant read": (lambda a, b, c, m, k: [ones[N](a), take_first[N](b, a)], 2),
@@ -211,6 +246,10 @@ _TRACES: dict[str, tuple[Callable[..., Any], int]] = {
     ),
     "a conditional write": (lambda a, b, c, m, k: [ones[N](a), where_positive[N](a, m)], 1),
     "write after read": (lambda a, b, c, m, k: [copy[N](b, a), nines[N](a)], 1),
+    # Of which two threads may have the same, as far as is known.
+    "an index that was a float": (lambda a, b, c, m, k: [set_by_float[N](a), copy[N](b, a)], 2),
+    "an index of few bits": (lambda a, b, c, m, k: [set_by_u8[N](a), copy[N](b, a)], 2),
+    "memory of a block": (lambda a, b, c, m, k: [in_a_tile[N](a), copy[N](b, a)], 2),
     "a gathered read": (lambda a, b, c, m, k: [ones[N](a), gather[N](b, a, k)], 2),
 }  # fmt: skip
 

@@ -36,6 +36,11 @@ class Agent(oa.Object):
     def is_other(self) -> bool:
         return self.kind != 1
 
+    def is_new_or_one(self) -> bool:
+        if self.is_new:
+            return True
+        return self.kind == 1
+
     def act(self, action: i32) -> None:
         self.action = action
 
@@ -95,6 +100,22 @@ def not_two(cells: oa.Array[Cell]) -> None:
     agent = cells[oa.grid(1)].next.agent
     if agent is not None and agent.kind != 2:
         agent.act(9)
+
+
+@oa.kernel
+def merry(cells: oa.Array[Cell]) -> None:
+    """The test is of another field."""
+    agent = cells[oa.grid(1)].next.agent
+    if agent is not None and agent.mood == 0:
+        agent.act(16)
+
+
+@oa.kernel
+def early_ones(cells: oa.Array[Cell]) -> None:
+    """One of two ways says what the kind is."""
+    agent = cells[oa.grid(1)].next.agent
+    if agent is not None and agent.is_new_or_one():
+        agent.act(17)
 
 
 @oa.kernel
@@ -196,6 +217,8 @@ def _run(kernels: tuple[Any, ...], backend: Any, fuse: str, of: type[Agent]) -> 
         ((ones, either), False),
         ((ones, not_two), False),
         ((zeros, not_two), False),
+        ((ones, merry), False),
+        ((early_ones, zeros), False),
         ((ones, of_another), False),
         ((ones, settle), False),
         ((settle, ones), False),
