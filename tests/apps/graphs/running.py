@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 import sharedoa as oa
 from apps.common.graph import Graph
@@ -77,6 +75,8 @@ def full_graph(name: str, folder: Path | None) -> Graph:
 
 def matrix(graph: Graph, weights: Any = None) -> Any:
     """The adjacency matrix; repeated edges add up."""
+    from scipy import sparse  # a quarter of a second, which few tests need
+
     if weights is None:
         weights = np.ones(graph.edges)
     return sparse.csr_array((weights, (graph.source, graph.target)), shape=(graph.vertices,) * 2)
@@ -85,6 +85,8 @@ def matrix(graph: Graph, weights: Any = None) -> Any:
 def hop_counts(graph: Graph) -> Values:
     if graph.vertices == 0:
         return np.empty(0, np.int32)
+    from scipy.sparse import csgraph
+
     hops = csgraph.shortest_path(matrix(graph), unweighted=True, indices=0, method="D")
     return np.where(np.isinf(hops), UNREACHED, hops).astype(np.int32)
 
@@ -92,6 +94,8 @@ def hop_counts(graph: Graph) -> Values:
 def component_labels(graph: Graph) -> Values:
     if graph.vertices == 0:
         return np.empty(0, np.int32)
+    from scipy.sparse import csgraph
+
     count, component = csgraph.connected_components(matrix(graph), directed=False)
     smallest = np.full(count, graph.vertices)
     np.minimum.at(smallest, component, np.arange(graph.vertices))
