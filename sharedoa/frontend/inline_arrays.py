@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ..model.scalars import weak_int
 from ..model.types import InlineType, ListType, ScalarType, TupleType, Type, ValueType
 from . import tree
 from .context import Context
@@ -74,7 +75,8 @@ def _indices(
         context.reject(
             node,
             f"a slice of {what} is no value of its own",
-            "go through it, for x in a[1:3] or sum(a[1:3]); to write, go through its indices",
+            "go through it, for x in a[1:3] or sum(a[1:3]), or copy it, list(a[1:3]); to write, go "
+            "through its indices",
         )
     if len(parts) > len(shape):
         context.reject(
@@ -188,20 +190,26 @@ def given(context: Context, node: ast.expr, type: Type) -> tree.Expression:
 def of_tuple(
     context: Context, value: tree.Expression, node: ast.AST, type: InlineType
 ) -> tree.Expression:
-    """What a tuple with as many items gives; an inline array as it is."""
+    """What a tuple, or a list, with as many items gives; an inline array as it is."""
     if isinstance(value.type, InlineType):
         return value
-    count = type.shape[0]
+    held, location, count = HeldValues(), context.locate(node), type.shape[0]
+    if isinstance(value.type, ListType) and context.length_of_list(value) == count:
+        whole, element = held.hold(value), value.type.element
+        numbers = [tree.Constant(weak_int, location, n) for n in range(count)]
+        places = [tree.ElementPlace(element, location, whole, n, False) for n in numbers]
+        loads = [tree.Load(element, location, place) for place in places]
+        items = [coerce(context, load, type.item, node, "an element") for load in loads]
+        return held.then(tree.MakeInline(type, location, items))
     if not isinstance(value.type, TupleType) or len(value.type.items) != count:
         made = f"a list or tuple of {count}, [x] * {count}"
         if isinstance(value.type, ListType):
-            made = f"a tuple of {count} in place of the list"
+            made = f"a list that is known to have {count}"
         context.reject(
             node,
             f"{type!r} takes {count} items, not {value.type!r}",
             f"write {made}, or assign its elements in a loop",
         )
-    held, location = HeldValues(), context.locate(node)
     whole = held.hold(as_variable(context, value, node))
     parts = [tree.TupleItem(t, location, whole, n) for n, t in enumerate(value.type.items)]
     items = [coerce(context, part, type.item, node, "an element") for part in parts]

@@ -13,6 +13,7 @@ from ..errors import ArgumentError, ClassError
 from .classes import ClassType
 from .frozen import refuse_frozen
 from .scalars import ScalarType
+from .shown import shown
 from .types import InlineType
 
 if TYPE_CHECKING:
@@ -62,7 +63,10 @@ class FieldAccess:
         return write
 
     def _write_all(self, instance: Object, cls: ClassType, type: InlineType, value: Any) -> None:
-        _assign_all(InlineField(instance, cls, self.name, type), value, type.shape, ())
+        field = InlineField(instance, cls, self.name, type)
+        # All before the first is written: they may be elements of the same array.
+        for place, element in [*_elements(field, value, type.shape, ())]:
+            field[place] = element
 
     def __delete__(self, instance: Object) -> None:
         raise ClassError(
@@ -72,11 +76,11 @@ class FieldAccess:
         )
 
 
-def _assign_all(
+def _elements(
     field: InlineField, value: Any, shape: tuple[int, ...], place: tuple[int, ...]
-) -> None:
-    """Assign a sequence to all elements, or to those of the row at ``place``."""
-    what = f"{field}{list(place) if place else ''} holds {shape[0]} elements"
+) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """What a sequence gives all elements, or those of the row at ``place``."""
+    what = f"{field.where()}{list(place) if place else ''} holds {shape[0]} elements"
     if not hasattr(value, "__len__"):
         raise ArgumentError(
             f"{what}, and is given {value!r}",
@@ -86,9 +90,9 @@ def _assign_all(
         raise ArgumentError(f"{what}, not {len(value)}", "assign a sequence of the same length")
     for index, element in enumerate(value):
         if len(shape) > 1:
-            _assign_all(field, element, shape[1:], (*place, index))
+            yield from _elements(field, element, shape[1:], (*place, index))
         else:
-            field[(*place, index)] = element
+            yield (*place, index), element
 
 
 class InlineField:
@@ -111,7 +115,9 @@ class InlineField:
             if place < 0:
                 place += length
             if not 0 <= place < length:
-                raise IndexError(f"index {number} is outside {self}, which holds {length} elements")
+                raise IndexError(
+                    f"index {number} is outside {self.where()}, which holds {length} elements"
+                )
             found.append(place)
         return tuple(found)
 
@@ -146,11 +152,12 @@ class InlineField:
         axes = _axes(index)
         return len(axes) == len(self._shape) and not any(isinstance(each, _MANY) for each in axes)
 
-    def __str__(self) -> str:
+    def where(self) -> str:
+        """What complaints call it."""
         return f"{self._cls.name}.{self._name}"
 
     def __repr__(self) -> str:
-        return repr(list(self))
+        return f"[{', '.join(map(shown, self))}]"
 
 
 #: Parts of an index that choose several elements.

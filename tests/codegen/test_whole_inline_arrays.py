@@ -57,6 +57,10 @@ class Node(oa.Object):
         self.k = four(calls, i)
         self.next.k = self.k
         self.k = [noted(calls, i, 7)] * 4
+        made = [self.k[(j + 1) % 4] for j in range(4)]
+        self.k = made
+        self.w = list(self.w[::-1])
+        self.w = [v * 2 for v in self.w[::-1]]
         self.next.w = (1.5, self.w[2], self.w[0])
         self.m = ((1, 2), [i, 4])
         self.next.m = self.m
@@ -122,8 +126,8 @@ def test_fields_are_assigned_as_a_whole(layout: str) -> None:
         ("node.w += [1, 2, 3]", "an inline array has no operators"),
         ("node.w = 1, 2", r"is given 2 items"),
         ("node.w = 1.5", r"takes 3 items, not float(?s:.)*a list or tuple of 3"),
-        ("node.w = node.k = [1, 2, 3]", r"a tuple of 3 in place of the list"),
-        ("node.w = [i for i in range(3)]", r"a tuple of 3 in place of the list"),
+        ("node.w = node.k = [1, 2]", r"a list that is known to have 3"),
+        ("node.w = [i for i in range(4)]", r"a list that is known to have 3"),
     ],
 )
 def test_what_to_write_instead(statement: str, cure: str, tmp_path: Path) -> None:

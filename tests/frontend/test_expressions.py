@@ -338,7 +338,7 @@ def test_inline_arrays_are_places() -> None:
         ("n.counts = 1", "inline[i32, 4] takes 4 items, not int"),
         ("n.counts = [1, 2, 3]", "inline[i32, 4] is given 3 items"),
         ("n.counts = [1] * 3", "inline[i32, 4] has 4 items"),
-        ("z = [1] * 4\nn.counts = z", "inline[i32, 4] takes 4 items, not list[int]"),
+        ("z = [1] * 5\nn.counts = z", "inline[i32, 4] takes 4 items, not list[int]"),
         ("n.counts = (1, 2.5, 3, 4)", "element 1 takes i32, and float does not convert"),
         ("n.counts += 1", "an inline array has no operators"),
         ("x = n.counts.sum()", "an inline array has no attribute sum"),

@@ -157,6 +157,18 @@ def test_inline_arrays(heap):
         nodes.weights = [1, 2, 3, 4]
 
 
+def test_an_inline_array_is_given_its_own_elements(heap):
+    node = oa.new(Node, weights=[1, 2, 3])
+    node.weights = node.weights[::-1]
+    assert list(node.weights) == [3, 2, 1]
+    assert str(node.weights) == repr(node.weights) == f"{node.weights}" == "[3.0, 2.0, 1.0]"
+    with pytest.raises(oa.ArgumentError, match=r"Node\.weights holds 3 elements, not 2"):
+        node.weights = [5, 6]
+    with pytest.raises(IndexError, match=r"index 7 is outside Node\.weights, which holds 3"):
+        node.weights[7]
+    assert list(node.weights) == [3, 2, 1]
+
+
 def test_inline_references(heap):
     nodes = oa.new(Node, 3)
     nodes.children = [nodes[0], None]

@@ -80,6 +80,14 @@ MUTATIONS = (
         "next((k for k in b if k > 2), 0) is the last of them", _LOCAL_FUNCTIONS,
     ),
     Mutation(
+        "elements of inline arrays are read while others are written",
+        "sharedoa/model/field_access.py",
+        "in [*_elements(field, value, type.shape, ())]:",
+        "in _elements(field, value, type.shape, ()):",
+        "node.w = node.w[::-1] is [3, 2, 3]",
+        ("tests/heap/test_field_views.py::test_an_inline_array_is_given_its_own_elements",),
+    ),
+    Mutation(
         "tuples are compared by their last items", "sharedoa/frontend/comparisons.py",
         "for x, y in reversed([*zip(a, b, strict=True)]):", "for x, y in zip(a, b, strict=True):",
         "max((1, 9), (2, 3)) is (1, 9)", _PARTS,
