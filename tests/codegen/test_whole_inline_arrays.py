@@ -60,7 +60,7 @@ class Node(oa.Object):
         made = [self.k[(j + 1) % 4] for j in range(4)]
         self.k = made
         self.w = list(self.w[::-1])
-        self.w = [v * 2 for v in self.w[::-1]]
+        self.w = [v + i - i for v in self.w[::-1]]
         self.next.w = (1.5, self.w[2], self.w[0])
         self.m = ((1, 2), [i, 4])
         self.next.m = self.m
