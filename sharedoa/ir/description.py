@@ -28,11 +28,12 @@ from .core import Program
 from .job import Facts, Job, Question
 from .text import Named, TypeTexts, code_text, type_names
 
-#: What ``ValueType`` and its subclasses have; methods are functions of the program where they are
-#: called, defaults are constants of it, and what was made for a struct follows from it.
+#: What ``ValueType`` and its subclasses have; methods and getters of properties are functions of
+#: the program where they are called, defaults are constants of it, and what was made for a struct
+#: follows from it.
 _STRUCT = {
     "name", "python_class", "fields", "methods", "dtype", "forms", "constructors", "defaults",
-    "made",
+    "made", "properties",
 }  # fmt: skip
 
 

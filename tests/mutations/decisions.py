@@ -216,7 +216,8 @@ MUTATIONS = (
          "::test_launches_begin_with_general_code_that_is_on_disk",),
     ),
     Mutation(
-        "structs for which something was made", "sharedoa/ir/description.py", '    "made",\n', "",
+        "structs for which something was made", "sharedoa/ir/description.py",
+        '    "made", "properties",\n', '    "properties",\n',
         "each process compiles all kernels that have structs with methods",
         ("tests/apps/test_second_process.py::test_the_second_process_finds_everything[wator]",),
     ),

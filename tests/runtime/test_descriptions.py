@@ -188,7 +188,7 @@ STATED: dict[Any, tuple[dict[str, Any], set[str]]] = {
     PAIR: (
         {"fields": {"first": f32, "second": i32}, "dtype": np.dtype([("first", "f4")]),
          "name": "Twin"},
-        {"python_class", "methods", "forms", "constructors", "defaults", "made"},
+        {"python_class", "methods", "forms", "constructors", "defaults", "properties", "made"},
     ),
 }  # fmt: skip
 
