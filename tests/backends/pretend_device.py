@@ -73,6 +73,18 @@ class PretendDevice(CpuBackend):
         self.run_until(self.launched())
 
 
+class PromptDevice(PretendDevice):
+    """One whose launches have ended when they return, so that tests may share it: none is left to
+    run when the heap that it is of has gone."""
+
+    def __init__(self) -> None:
+        super().__init__(1 << 16)
+
+    def queue(self, work: Callable[[], None]) -> None:
+        super().queue(work)
+        self.synchronize()
+
+
 class PretendStaging:
     def __init__(self, device: PretendDevice, piece_bytes: int, pieces: int = PIECES) -> None:
         self.piece_bytes = piece_bytes

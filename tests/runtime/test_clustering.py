@@ -18,7 +18,7 @@ from sharedoa.errors import DeviceError
 from sharedoa.heap.settings import HeapSettings
 from sharedoa.model.clusters import Clusters
 from sharedoa.runtime import clustering, compared_clusters
-from tests.backends.pretend_device import PretendDevice
+from tests.backends.pretend_device import PromptDevice
 from tests.modes import rotated
 
 #: Who decides does not know how wide references are.
@@ -92,8 +92,8 @@ def prepare(cells: oa.Array[Cell]):
 
 
 @cache
-def gpu() -> PretendDevice:
-    return PretendDevice(1 << 16)
+def gpu() -> PromptDevice:
+    return PromptDevice()
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import sharedoa as oa
 from sharedoa import f32
 from sharedoa.model.clusters import Clusters, Groups
 from sharedoa.runtime import background
-from tests.backends.pretend_device import PretendDevice
+from tests.backends.pretend_device import PromptDevice
 
 COUNT = 192
 SOME = np.random.default_rng(7).permutation(COUNT)
@@ -48,11 +48,11 @@ def age(cells: oa.Array[Cell], by: f32):
         cells[i].e += by
 
 
-class Clock(PretendDevice):
+class Clock(PromptDevice):
     """Says what a launch takes, by the clusters of cells and the number of those timed before."""
 
     def __init__(self) -> None:
-        super().__init__(1 << 16)
+        super().__init__()
         self.heap: oa.Heap | None = None
         self.seconds: Callable[[Groups, int], float] = lambda groups, number: 1.0
         self.timed_launches: list[Groups] = []
