@@ -53,7 +53,9 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[PretendDriver]:
 def heap(driver: PretendDriver, monkeypatch: pytest.MonkeyPatch) -> Any:
     """As much of a heap as exports ask for."""
     device = cuda_device.cuda_device(0)
-    made = SimpleNamespace(backend=SimpleNamespace(device=device))
+    made = SimpleNamespace(
+        backend=SimpleNamespace(device=device), placement=SimpleNamespace(ranges=list)
+    )
     monkeypatch.setattr(streams, "current_heap", lambda: made)
     return made
 

@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa import f32, i8
+from sharedoa import f32, i8, later_parts
 from sharedoa.backends import available, hip, hip_device, hip_driver, open_backend
 from sharedoa.backends.hip import HipBackend
 from sharedoa.backends.hip_device import HipDevice
 from sharedoa.errors import BackendError, DeviceError, HeapError
-from sharedoa.heap import settings
 from sharedoa.runtime.profile import profiling
 
 from .pretend_hip import GRAPH, STATE, PretendHip
@@ -101,7 +100,7 @@ def stages(backend: HipBackend):
 def unlinked(monkeypatch: pytest.MonkeyPatch):
     """Nobody runs it, so a linker need not be there."""
     monkeypatch.setattr(hip, "link_code_object", lambda code: code)
-    monkeypatch.setattr(settings, "_opened", {})
+    monkeypatch.setattr(later_parts, "_opened", {})
     hip_device.hip_device.cache_clear()
     hip_driver.load_hip.cache_clear()
     yield

@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 
 import sharedoa as oa
-from sharedoa import f32, i32
+from sharedoa import f32, i32, later_parts
 from sharedoa.backends import Availability, available, cuda_device, open_backend
 from sharedoa.errors import BackendError, ConfigurationError, DeviceError
-from sharedoa.heap import settings
 from sharedoa.runtime import knobs
 
 from .pretend_driver import APART, FUNCTION, STREAM, PretendDriver
@@ -55,7 +54,7 @@ def double(numbers: oa.Array[f32]):
 def driver(monkeypatch: pytest.MonkeyPatch):
     pretended = PretendDriver(devices=2)
     monkeypatch.setattr(cuda_device, "load_driver", lambda: pretended)
-    monkeypatch.setattr(settings, "_opened", {})
+    monkeypatch.setattr(later_parts, "_opened", {})
     cuda_device.cuda_device.cache_clear()
     yield pretended
     cuda_device.cuda_device.cache_clear()
