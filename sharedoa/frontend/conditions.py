@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any, Literal
 
-from ..model.classes import ClassType
+from ..model.classes import ClassType, common_base
 from ..model.scalars import boolean
 from ..model.types import ReferenceType
 from . import tree
@@ -138,16 +138,30 @@ def narrowings(context: Context, test: ast.expr, outcome: bool = True) -> dict[s
         and isinstance(test.func, ast.Name)
         and test.func.id == "isinstance"
         and len(test.args) == 2
-        and isinstance(test.args[0], ast.Name)
-        and test.args[0].id in context.local_names
     ):
-        cls = getattr(static_value(context, test.args[1]), "__sharedoa__", None)
-        known = context.types.get(test.args[0].id)
-        if isinstance(cls, ClassType) and isinstance(known, ReferenceType):
-            current = context.narrowed.get(test.args[0].id, known.cls)
-            if cls.is_subclass_of(current):
-                return {test.args[0].id: cls}
+        asked = test.args[0]
+        name = getattr(asked.target if isinstance(asked, ast.NamedExpr) else asked, "id", "")
+        known = context.types.get(name) if name in context.local_names else None
+        classes = classes_of(context, test.args[1])
+        if classes and isinstance(known, ReferenceType):
+            current, cls = context.narrowed.get(name, known.cls), common_base(classes)
+            if cls is not None and cls.is_subclass_of(current):
+                return {name: cls}
     return {}
+
+
+def classes_of(context: Context, node: ast.expr) -> list[ClassType]:
+    """The shared classes that ``isinstance`` asks for: one, ``(A, B)`` or ``A | B``. Empty for
+    anything else."""
+    if isinstance(node, ast.Tuple):
+        parts = node.elts
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        parts = [node.left, node.right]
+    else:
+        cls = getattr(static_value(context, node), "__sharedoa__", None)
+        return [cls] if isinstance(cls, ClassType) else []
+    found = [classes_of(context, part) for part in parts]
+    return [cls for each in found for cls in each] if all(found) else []
 
 
 def type_test(

@@ -12,14 +12,13 @@ import numpy as np
 
 from ..model import intrinsics
 from ..model.array2_type import ROWS, Array2Type
-from ..model.classes import ClassType
 from ..model.extent import EXTENT
 from ..model.scalars import ScalarType, boolean, f64, u64, weak_float, weak_int
 from ..model.types import ArrayType, ListType, ReferenceType, TupleType, Type, ValueType
 from . import tree
 from .atomics import atomic
 from .comparisons import compare_pair
-from .conditions import type_test
+from .conditions import classes_of, type_test
 from .constant_tables import length_of, row_of
 from .context import Context, may_wrap
 from .conversions import coerce, constant, convert_scalar, is_nonnegative, truth
@@ -280,10 +279,8 @@ def _isinstance(context: Context, node: ast.Call) -> tree.Expression:
         context.reject(
             node, f"{value.type!r} is no object of a shared class", "types of numbers are fixed"
         )
-    wanted = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
-    classes = [getattr(static_value(context, item), "__sharedoa__", None) for item in wanted]
-    found = [cls for cls in classes if isinstance(cls, ClassType)]
-    if len(found) != len(wanted):
+    found = classes_of(context, node.args[1])
+    if not found:
         context.reject(
             node, "isinstance needs shared classes", "name the class, or several: (A, B)"
         )

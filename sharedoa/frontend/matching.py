@@ -6,7 +6,7 @@ import ast
 
 from dispatch.dataclass import dataclass, field
 
-from ..model.classes import ClassType
+from ..model.classes import ClassType, common_base
 from ..model.scalars import boolean
 from ..model.types import NULL, NullType, ReferenceType, TupleType, ValueType
 from . import tree
@@ -55,9 +55,9 @@ def _cases(
     is_null = isinstance(first.pattern, ast.MatchSingleton) and first.pattern.value is None
     is_object |= is_null and first.guard is None
     test = _test(context, first.pattern, subject, fits)
-    if isinstance(source, ast.Name) and isinstance(first.pattern, ast.MatchClass):
-        cls = _shared_class(context, first.pattern)
-        if isinstance(subject.type, ReferenceType) and cls.is_subclass_of(subject.type.cls):
+    if isinstance(source, ast.Name) and isinstance(subject.type, ReferenceType):
+        cls = _common_class(context, first.pattern)
+        if cls is not None and cls.is_subclass_of(subject.type.cls):
             fits.narrowed[source.id] = cls
     test = _with_names(context, test, first.pattern, fits)
     saved = dict(context.narrowed), context.assigned and set(context.assigned)
@@ -90,7 +90,11 @@ def _with_names(
     made: list[tree.Statement] = []
     for name, taken in fits.taken.items():
         target = ast.copy_location(ast.Name(name, ast.Store()), pattern)
-        made += assign_to(context, target, expression(context, taken), pattern)
+        value = expression(context, taken)
+        made += assign_to(context, target, value, pattern)
+        # The variable may be of a base class, where other cases give it other objects.
+        if isinstance(value.type, ReferenceType) and value.type != context.types[name]:
+            fits.narrowed[name] = value.type.cls
     context.assigned = surely
     if not made:
         return test
@@ -162,8 +166,9 @@ def _named(
     test: tree.Expression = constant(True, boolean, location)
     if pattern.pattern is not None:
         test = _test(context, pattern.pattern, subject, fits)
-        if isinstance(pattern.pattern, ast.MatchClass) and isinstance(subject.type, ReferenceType):
-            subject = _as_class(subject, _shared_class(context, pattern.pattern), location)
+        if isinstance(subject.type, ReferenceType):
+            cls = _common_class(context, pattern.pattern)
+            subject = subject if cls is None else _as_class(subject, cls, location)
     if pattern.name is None:
         return test
     # The parts of "a | b" have one for each name.
@@ -259,6 +264,13 @@ def _shared_class(context: Context, pattern: ast.MatchClass) -> ClassType:
             pattern, "a class pattern needs a shared class", "the type of a number is fixed"
         )
     return cls
+
+
+def _common_class(context: Context, pattern: ast.pattern) -> ClassType | None:
+    """The class that an object has that fits; None if the pattern does not say."""
+    parts = pattern.patterns if isinstance(pattern, ast.MatchOr) else [pattern]
+    classes = [_shared_class(context, each) for each in parts if isinstance(each, ast.MatchClass)]
+    return common_base(classes) if len(classes) == len(parts) else None
 
 
 def _as_class(subject: tree.Expression, cls: ClassType, location: tree.Location) -> tree.Expression:

@@ -203,7 +203,7 @@ def test_calls_that_cannot_be(tmp_path: Path, expression: str, message: str) -> 
         ("str(3)", "print(f'{x}')"),
         ("Mood(3)", "use the number itself"),
         ("Mood.CALM in Mood.CALM | Mood.WILD", "a & b == a"),
-        ("isinstance(animal, Animal | Ghost)", "several: (A, B)"),
+        ("isinstance(animal, Animal | int)", "several: (A, B)"),
         ("3 in PRIMES", "make it a tuple"),
         ("3 in pow", "loops run over range(...)"),
     ],

@@ -121,6 +121,40 @@ def parts(cell: Cell, bounds: oa.Array[i64], out: oa.Array[f64]) -> None:
     out[n + 12] = Range.around(2.0, by=0.25).low + Range(0.5).middle + cell.range.middle
 
 
+class Furry(Cell):
+    fur: i64
+
+
+class Cat(Furry):
+    lives: i64 = 9
+
+
+class Dog(Furry):
+    pass
+
+
+@oa.kernel
+def classes(cells: oa.Array[Cell], out: oa.Array[f64]) -> None:
+    i = oa.grid(1)
+    cell = cells[i]
+    match cell:
+        case Cat(lives=9) as one:
+            out[i] = one.lives
+        case Cat() | Dog() as one:
+            out[i] = one.fur
+        case Wide() as one:
+            out[i] = 10 * one.width
+        case one:
+            out[i] = one.size
+    match cell:
+        case Cat() | Dog():
+            out[i] += 100 * cell.fur
+    if isinstance(cell, (Cat, Dog)):
+        out[i] += 1000 * cell.fur
+    if isinstance(next := cell.next, Cat | Dog):
+        out[i] += 10000 * next.fur
+
+
 @oa.kernel
 def lists(bounds: oa.Array[i64], out: oa.Array[f64]) -> None:
     made = [k * k for k in range(5)]
@@ -151,8 +185,11 @@ def results(backend: Any) -> list[float]:
         bounds, last = oa.array(i64, [3, -2, 0, 9, -9, 1, 4]), oa.zeros(5, f64)
         parts[1](plain[1], bounds, more)
         lists[1](bounds, last)
+        animals = [Cat(fur=2), Cat(fur=3, lives=1), Dog(fur=4, next=Cat(fur=5)), wide[0]]
+        asked = oa.zeros(4, f64)
+        classes[4](oa.array(Cell, animals), asked)
         seen = cells.seen.numpy()
-        return [*out.numpy(), *more.numpy(), *last.numpy(), *seen]
+        return [*out.numpy(), *more.numpy(), *last.numpy(), *seen, *asked.numpy()]
 
 
 def test_the_same_everywhere() -> None:

@@ -88,6 +88,16 @@ MUTATIONS = (
         ("tests/heap/test_field_views.py::test_an_inline_array_is_given_its_own_elements",),
     ),
     Mutation(
+        "objects of one of several classes are of any", "sharedoa/frontend/conditions.py",
+        """parts = [node.left, node.right]""", "return []",
+        "isinstance(x, A | B) is refused", _PARTS,
+    ),
+    Mutation(
+        "what a case names is of the variable's class", "sharedoa/frontend/matching.py",
+        "fits.narrowed[name] = value.type.cls", "pass",
+        "case Cat() as x is no Cat where another case names x, too", _PARTS,
+    ),
+    Mutation(
         "tuples are compared by their last items", "sharedoa/frontend/comparisons.py",
         "for x, y in reversed([*zip(a, b, strict=True)]):", "for x, y in zip(a, b, strict=True):",
         "max((1, 9), (2, 3)) is (1, 9)", _PARTS,
