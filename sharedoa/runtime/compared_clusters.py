@@ -12,7 +12,6 @@ results.
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from statistics import median
@@ -22,11 +21,11 @@ from weakref import WeakKeyDictionary
 from dispatch.dataclass import dataclass, field
 
 from ..backends.base import Timing
-from ..forks import renew_in_child
 from ..heap.heap import Heap
 from ..model.classes import ClassType, Family
 from ..model.clusters import Clusters, Groups
 from ..model.layout import Layout
+from ..uninterrupted import BooksLock
 from . import background, trial_accounts
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ class Comparison:
         self._is_wanted = is_wanted
         self._families = {cls.family for cls in differing(*self._sides)}
         #: Guards what follows.
-        self._lock = renew_in_child(threading.Lock())
+        self._lock = BooksLock()
         self._attempts = 0
         self._begin()
 

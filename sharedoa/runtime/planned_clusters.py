@@ -10,7 +10,6 @@ asked again.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,11 +17,11 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from dispatch.dataclass import dataclass
 
-from ..forks import renew_in_child
 from ..heap.heap import Heap
 from ..model.classes import ClassType
 from ..model.clusters import Clusters
 from ..model.layout import Layout
+from ..uninterrupted import BooksLock
 from . import background, compared_clusters, trial_accounts
 from .background import Task
 
@@ -62,7 +61,7 @@ class _Plan:
 
 _plans: WeakKeyDictionary[Heap, _Plan] = WeakKeyDictionary()
 _programs: WeakKeyDictionary[Heap, WeakSet[Program]] = WeakKeyDictionary()
-_lock = renew_in_child(threading.Lock())
+_lock = BooksLock()
 """Guards the sets of programs."""
 
 
@@ -184,16 +183,17 @@ def take_over(heap: Heap) -> None:
         if plan is None or not is_ready or _plans.get(heap) is not plan:
             return
         if not heap.upkeep.keeps_clusters and compared_clusters.of(heap) is None:
-            del _plans[heap]
             clusters = plan.layout.clusters
             if not compared_clusters.are_possible(heap, clusters):
-                return
-            if plan.is_sure or compared_clusters.are_quicker(heap, clusters):
+                pass
+            elif plan.is_sure or compared_clusters.are_quicker(heap, clusters):
                 heap.rearrange(clusters)
                 compared_clusters.choose_again(heap)
             else:
                 submit = partial(_submit, heap.weak, plan.over)
                 compared_clusters.begin(heap, clusters, plan.is_wanted, submit)
+            # Last: whoever is interrupted while launches are waited for leaves it to the next one.
+            _plans.pop(heap, None)
 
 
 def remind(heap: Heap) -> None:

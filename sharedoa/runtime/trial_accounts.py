@@ -24,15 +24,15 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import threading
 from time import perf_counter
 from weakref import WeakKeyDictionary
 
 from dispatch.dataclass import dataclass
 
-from ..forks import call_in_child, renew_in_child
+from ..forks import call_in_child
 from ..heap.heap import Heap
 from ..model.classes import ClassType
+from ..uninterrupted import BooksLock
 from . import code_cache, knobs
 from .code_cache import digest_of, entry
 from .code_cache.folder import CodeFolder
@@ -115,7 +115,7 @@ class _Trial:
 
 _accounts: dict[bytes, _Account] = {}
 _trials: WeakKeyDictionary[Heap, _Trial] = WeakKeyDictionary()
-_lock = renew_in_child(threading.Lock())
+_lock = BooksLock()
 """Guards what is known here."""
 _idle_from = 0.0
 """From when on nobody will have waited for a while to try what is wanted."""

@@ -5,6 +5,7 @@ from .mutation import Mutation
 _ACCOUNTS, _CLUSTERING = "sharedoa/runtime/trial_accounts.py", "sharedoa/runtime/clustering.py"
 _TESTS = "tests/runtime/comparing/test_trial_accounts.py"
 _WAITING = ("tests/runtime/comparing/test_waiting_clusters.py",)
+_INTERRUPTED = "tests/runtime/comparing/test_interrupted_trials.py"
 _ADD_UP = (f"{_TESTS}::test_short_processes_add_up",)
 _PAID = (f"{_TESTS}::test_an_unfinished_trial_is_paid_for",)
 
@@ -168,6 +169,38 @@ MUTATIONS = (
         "    if True:\n        account, now =",
         "what one of them has paid is forgotten",
         (f"{_TESTS}::test_threads_that_want_others_at_the_same_moment",),
+    ),
+    Mutation(
+        "signals amid an account",
+        _ACCOUNTS,
+        "_lock = BooksLock()\n",
+        "import threading\n_lock = threading.RLock()\n",
+        "a handler that launches pays amid a payment",
+        (f"{_INTERRUPTED}::test_a_handler_that_launches_as_a_trial_is_paid_for",),
+    ),
+    Mutation(
+        "signals amid what is timed",
+        "sharedoa/runtime/compared_clusters.py",
+        "        self._lock = BooksLock()\n",
+        "        import threading\n\n        self._lock = threading.RLock()\n",
+        "a handler that launches changes what is being counted",
+        (f"{_INTERRUPTED}::test_a_handler_that_launches_amid_a_comparison",),
+    ),
+    Mutation(
+        "signals amid the programs of a heap",
+        "sharedoa/runtime/planned_clusters.py",
+        "_lock = BooksLock()\n",
+        "import threading\n_lock = threading.RLock()\n",
+        "a handler that launches changes them while they are looked through",
+        (f"{_INTERRUPTED}::test_a_handler_that_launches_as_a_program_is_noted",),
+    ),
+    Mutation(
+        "Ctrl-C amid what is certain",
+        "sharedoa/runtime/planned_clusters.py",
+        "            if not compared_clusters.are_possible(heap, clusters):\n",
+        "            del _plans[heap]\n            if False:\n",
+        "objects keep their rows for the rest of a session",
+        (f"{_INTERRUPTED}::test_objects_that_were_about_to_change_do_so_later",),
     ),
     Mutation(
         "children of forks keep what their parents do",
