@@ -156,7 +156,7 @@ class BeforeLoop:
         if chain is None:
             return None
         object = unconverted(chain[0].operands[0])
-        if not isinstance(object.type, ReferenceType) or not self.is_outside(object):
+        if not isinstance(object.type, ReferenceType):
             return None
         if chain[0]["owner"] not in object.type.cls.ancestry():
             return None  # of a class that the object may have in some rounds only

@@ -94,6 +94,15 @@ def anywhere(owners: oa.Array[Owner], ones: oa.Array[i32], others: oa.Array[i32]
 
 
 @oa.kernel
+def behind_first(owners: oa.Array[Owner], ones: oa.Array[i32], others: oa.Array[i32]) -> None:
+    owner = owners[oa.grid(1)]
+    bound, total = owner.bound, i32(0)
+    for k in range(1, owner.rounds):
+        total += pick(ones, others, bound, k)
+    owner.label = total
+
+
+@oa.kernel
 def least(owners: oa.Array[Owner]) -> None:
     owners[oa.grid(1)].least()
 
@@ -148,10 +157,10 @@ def _run_far(given: Lists) -> list[Any]:
     return [owners.label.numpy().tolist()]
 
 
-def _run_anywhere(given: Lists) -> list[Any]:
+def _run_anywhere(given: Lists, kernel: Any = anywhere) -> list[Any]:
     owners, _ = _owners(given)
     numbers = [oa.array(i32, given.numbers(-9, 9, _SIZE) + each) for each in (0, 100)]
-    anywhere[given.count](owners, *numbers)
+    kernel[given.count](owners, *numbers)
     return [owners.label.numpy().tolist()]
 
 
@@ -186,7 +195,8 @@ def test_what_becomes_of_loops() -> None:
         for kernel in (least, lower, total, longer):
             _run(kernel, given)
         _run_far(given)
-        _run_anywhere(given)
+        for kernel in (anywhere, behind_first):
+            _run_anywhere(given, kernel)
         split, ones, others = (
             "along one list after another: threads share a loop for each",
             "which threads share: Owner.ones",
@@ -199,6 +209,7 @@ def test_what_becomes_of_loops() -> None:
             (longer, []),
             (far, []),
             (anywhere, [split]),
+            (behind_first, []),
         ):
             lines = kernel.explain().splitlines()
             found = [line for line in lines if "list after" in line or "which threads" in line]

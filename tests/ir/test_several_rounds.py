@@ -76,6 +76,7 @@ LEFT = {
     "a store beside it": "for k in range(len(shapes)):\n  out[t] = shapes[k].meets(x)",
     "a part": "for k in range(x):\n  s += shapes[k].meets(x)",
     "every other one": "for k in range(0, len(shapes), 2):\n  s += shapes[k].meets(x)",
+    "from the second on": "for k in range(1, len(shapes)):\n  s += shapes[k].meets(x)",
     "others": "for k in range(len(shapes)):\n  s += shapes[(k + 1) % 3].meets(x)",
     "a list of one's own": (
         "near = shapes[x].near\nfor k in range(len(near)):\n  s += near[k].meets(x)"

@@ -48,6 +48,9 @@ class Edge(oa.Object):
         self.put(value)
         self.put(value)
 
+    def copy_mark(self) -> None:
+        self.value = self.mark
+
     def count(self) -> None:
         self.value += 1
 
@@ -314,6 +317,7 @@ REFUSED = {
     "its number": "for k in range(n): edges[k].value = i32(k)",
     "a value that it reads": "for k in range(n): edges[k].value = a[k]",
     "a value in a local": "for k in range(n):\n  x = a[k]\n  edges[k].value = x",
+    "a value that a method reads": "for k in range(n): edges[k].copy_mark()",
     "two stores": "for k in range(n):\n  e = edges[k]\n  if a[k] > 0: e.put(1)\n  else: e.put(2)",
     "two stores in a method": "for k in range(n): edges[k].put_twice(c)",
     "read elsewhere": "for k in range(n):\n  e = edges[k]\n  if edges[0].value > c: e.value = c",

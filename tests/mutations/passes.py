@@ -156,6 +156,12 @@ MUTATIONS = (
         "which of two values stays depends on the order", _OF_LOOPS,
     ),
     Mutation(
+        "values that methods read", _STORES,
+        "return value.source is not None and _computes(value.source)\n\n\nclass _Reader",
+        "return True\n\n\nclass _Reader",
+        "of several values that rounds store the last one is another one in each run", _OF_LOOPS,
+    ),
+    Mutation(
         "values that differ", _STORES,
         " or not values.of(value).invariant:", ":",
         "each round stores its own number", _OF_LOOPS,

@@ -7,6 +7,13 @@ _TESTS = "tests/ir/test_several_rounds.py"
 
 MUTATIONS = (
     Mutation(
+        "fours that begin elsewhere", _PASS,
+        "if constant_of(first) != 0 or constant_of(step) != 1 or length is None:",
+        "if constant_of(step) != 1 or length is None:",
+        "elements behind the last one are asked, and some twice",
+        (f"{_TESTS}::test_which_loops",),
+    ),
+    Mutation(
         "more than whole fours", _PASS,
         'mask = add(before, "constant", value=-ROUNDS)',
         'mask = add(before, "constant", value=-1)',

@@ -10,6 +10,13 @@ _FILES = "tests/ir/test_files.py"
 
 MUTATIONS = (
     Mutation(
+        "two lists behind the first round", _LISTS,
+        "if constant_of(loop.operands[0]) != 0 or not _has_choice",
+        "if not _has_choice",
+        "rounds before the first one are run",
+        (f"{_RUN}::test_what_becomes_of_loops",),
+    ),
+    Mutation(
         "bounds below zero", _LISTS,
         'loop = self._loop(none, self._add("select", [is_odd, none, left]), loop.results)',
         "loop = self._loop(none, left, loop.results)",
