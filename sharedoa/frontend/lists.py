@@ -215,6 +215,8 @@ def _ask_for_elements(context: Context, base: tree.Expression, type: Type | None
     constants. Raises Rejected if this is the first time."""
     name = base.variable.name if isinstance(base, tree.Local) else ""
     known = context.list_elements.get(name)
+    if known is not None and type is not None:
+        type = join_types(known, type)  # which only widens, so that rounds come to an end
     if not isinstance(type, ScalarType) or name not in context.types or known == type:
         return
     context.list_elements[name] = type

@@ -44,6 +44,13 @@ MUTATIONS = (
          "test_a_list_takes_no_int_that_it_might_not_hold",),
     ),
     Mutation(
+        "elements of a list ask for one type after the other for ever",
+        "sharedoa/frontend/lists.py",
+        "        type = join_types(known, type)  # which only", "        pass  # which",
+        "a list that is assigned an i32 and an f32 is an internal error, after a while",
+        ("tests/runtime/test_lists.py::test_complaints",),
+    ),
+    Mutation(
         "any stops amid the items of a list", "sharedoa/frontend/folds.py",
         "*([] if is_list else [tree.Break(location)])", "tree.Break(location)",
         "any([x.hit() for x in a]) calls hit of fewer objects than CPython", _PARTS,

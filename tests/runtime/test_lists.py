@@ -234,6 +234,7 @@ def wrong(source: str, annotations: str = "a: oa.Array[f32], n: oa.i32") -> Call
         ("s = [f32(0)] * 4; s.append(1.0)", "the length of a list in a kernel is fixed"),
         ("s = [f32(0)] * 4; s[0] = i32(1)", "the list holds f32, and i32 is assigned"),
         ("s = [i32(0)] * 4; s[0] += 0.5", "the list holds i32, and f64 is assigned"),
+        ("s = [len(a)] * 2; s[0] = n; s[1] = a[0]", "the list holds int, and i32 is assigned"),
         ("s = [f32(0), i32(1)]", "an element of the list is f32 in one case and i32"),
         ("s = [[f32(0)] * 3] * 3", "a list cannot hold list[f32]"),
         ("s = [f32(0)] * 4; s = [i32(0)] * 4", "s is list[f32] and list[i32] is assigned"),
