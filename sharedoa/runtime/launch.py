@@ -124,7 +124,12 @@ class Program:
         if recording is not None:
             recording.record(self, geometry, arguments, mode, debug)
             return
-        self._launch_now(number, geometry, arguments, mode, debug)
+        before = self.slots[:] if self.is_launching() else None
+        try:
+            self._launch_now(number, geometry, arguments, mode, debug)
+        finally:
+            if before is not None:  # a signal's handler launches amid a launch of this thread
+                self.slots[:] = before
         for place in foreign:
             let_go(arguments[place])
 

@@ -407,4 +407,16 @@ MUTATIONS = (
             "::test_what_ends_before_the_books_are_locked[compact]",
         ),
     ),
+    Mutation(
+        "quick launches amid others of their thread", "sharedoa/runtime/launch_code.py",
+        "or debug is not None or is_mine():", "or debug is not None:",
+        "a launch amid which a signal came runs with its handler's arguments",
+        ("tests/runtime/test_launches_in_handlers.py::test_each_has_its_own_arguments[quick]",),
+    ),
+    Mutation(
+        "arguments of launches amid others stay", "sharedoa/runtime/launch.py",
+        "                self.slots[:] = before\n", "                pass\n",
+        "a launch amid which a signal came runs with its handler's arguments",
+        ("tests/runtime/test_launches_in_handlers.py::test_each_has_its_own_arguments[first]",),
+    ),
 )  # fmt: skip
