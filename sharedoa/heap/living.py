@@ -90,6 +90,7 @@ def reserve(heap: Heap, python_class: type, n: int) -> None:
     require_concrete(cls)
     count = count_of(n, f"the number of {cls.name} objects")
     with heap.lock:
+        heap.settle()  # a region that grows takes what lives there along
         births_of(heap).reserve(cls, count)
 
 
