@@ -4,14 +4,14 @@ a while, what lives of it goes side by side.
 Nobody may notice but by the memory. So nothing moves by itself while somebody has a view of fields
 or goes through a population, once references have been given out as numbers, where several threads
 use the heap, where another compiler's code knows objects, and in debug mode, which keeps what was
-deleted in its place. Whether it does depends on numbers of objects and on the room of their class,
-so the same program does the same everywhere, but where captured steps have made objects on a
-device: there it has room for several runs, and what is left of it moves sooner.
+deleted in its place. Whether it does depends on numbers of objects and on the room that their class
+has been in need of (``NeededRoom``), so the same program does the same everywhere.
 """
 
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, TypeVar
 from ..context_managers import contextmanager
 from ..errors import HeapError
 from ..model.classes import ClassType
-from ..model.field_address import LANES
 from . import hooks
 from .by_type import ByTypePlacement
 from .moving import put_together
@@ -96,13 +95,17 @@ class Upkeep:
     def after_deletion(self, heap: Heap, selection: Selection) -> None:
         """The host has deleted these objects."""
         if isinstance(selection, RegionSelection):
-            self.after_deletions(heap, [(part.region.cls, part.count) for part in selection.parts])
+            # One number a class, however many pieces its objects lie in.
+            gone = Counter[ClassType]()
+            for part in selection.parts:
+                gone[part.region.cls] += part.count
+            self.after_deletions(heap, gone)
 
-    def after_deletions(self, heap: Heap, gone: Iterable[tuple[ClassType, int]]) -> None:
+    def after_deletions(self, heap: Heap, gone: Mapping[ClassType, int]) -> None:
         """The host has deleted so many objects of these classes, which have regions."""
         placement, due = heap.books, False
         assert isinstance(placement, ByTypePlacement)
-        for cls, count in gone:
+        for cls, count in gone.items():
             deleted = self._deleted[cls] = self._deleted.get(cls, 0) + count
             used = placement.count(cls)
             if _is_loose(placement, cls, used) and deleted >= used:
@@ -119,6 +122,7 @@ class Upkeep:
         if self.held or not isinstance(placement, ByTypePlacement):
             return
         for cls, count in needed().items():
+            placement.needed.note(cls, count)
             is_loose = _is_loose(placement, cls, count)
             low = self._low[cls] = self._low.get(cls, 0) + 1 if is_loose else 0
             due |= low >= _PATIENCE
@@ -134,10 +138,10 @@ class Upkeep:
             if _is_loose(placement, cls, placement.count(cls))
             and self._low.get(cls, _PATIENCE) >= _PATIENCE
         ]
-        every = sum(region.capacity for region in placement.all_regions())
-        regions = [region for cls in loose for region in placement.regions(cls)]
-        if _SHARE * sum(region.capacity for region in regions) < every:
+        room = placement.needed_room
+        if _SHARE * sum(map(room, loose)) < sum(map(room, placement.classes())):
             return
+        regions = [region for cls in loose for region in placement.regions(cls)]
         with heap.lock:  # under which another thread that begins to use the heap says so
             if not self._may_move(heap, regions):
                 return
@@ -166,6 +170,5 @@ class Upkeep:
 
 
 def _is_loose(placement: ByTypePlacement, cls: ClassType, needed: int) -> bool:
-    room = sum(region.capacity for region in placement.regions(cls))
-    first_region = -(-placement.initial_region // LANES) * LANES
-    return room > first_region and 2 * needed < room
+    room = placement.needed_room(cls)
+    return room > placement.first_room and 2 * needed < room

@@ -23,7 +23,7 @@ from ..model.field_address import LANES
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
 from .extents import Extent, Extents
-from .growing_regions import GrowingRegions
+from .growing_regions import GrowingRegions, NeededRoom
 from .pieces import PieceFields
 from .placement import (
     FieldPath,
@@ -76,6 +76,7 @@ class ByTypePlacement(GrowingRegions):
         self.moves = 0
         #: After how many moves objects of exactly this class had moved last.
         self._last_move: dict[ClassType, int] = {}
+        self.needed = NeededRoom()
 
     # ------------------------------------------------------------------ making and freeing
 
@@ -148,6 +149,8 @@ class ByTypePlacement(GrowingRegions):
         with self.access:
             region.note_freed(slot, self.deletions)
             region.give_back_one(slot)
+        if not region.used:
+            self.needed.forget(cls)
         self.note_population(cls, 1)
         self._note_end_of(cls)
         self.generation += 1
@@ -198,19 +201,43 @@ class ByTypePlacement(GrowingRegions):
                     region.withhold(part.slots, freed)
                     self._quarantine.add(region, freed, region.arrangement.record.size, where)
         if not keeps_room:
-            self._drop_idle(touched.values())
+            for cls in before:
+                is_empty = not self.count(cls)
+                own = self.regions(cls) if is_empty else touched.values()
+                self._drop_idle(each for each in own if each.cls is cls)
         if self._quarantine is not None:
             self._release(self._quarantine.overdue())
         for cls, count in before.items():
             self.note_population(cls, count)
         self.generation += 1
 
-    def _drop_idle(self, regions: Iterable[Region]) -> None:
-        for region in regions:
-            if region.is_idle:
+    def _drop_idle(self, regions: Iterable[Region], amid: bool = False) -> None:
+        """Give back those that nobody needs; only ``amid`` others of their class also those before
+        objects, where the next ones would be made: where these stand is not to depend on where
+        regions end."""
+        for region in [*regions]:
+            own = self.regions(region.cls)
+            behind = (region,) if amid else own[own.index(region) :]
+            if all(each.is_idle for each in behind):
+                self._note_reached(region.cls)
                 self.replace((region,), ())
                 self.free_region(region)
                 self._note_left(region.start, region.end)
+                if not self.regions(region.cls):
+                    self.needed.forget(region.cls)
+
+    def _note_reached(self, cls: ClassType) -> None:
+        before = reached = 0
+        for region in self.regions(cls):
+            reached = before + region.unused_from if region.unused_from else reached
+            before += region.capacity
+        self.needed.note(cls, reached)
+
+    def needed_room(self, cls: ClassType) -> int:
+        """How many slots of a class would have been enough since its objects were put together:
+        the same on every backend."""
+        self._note_reached(cls)
+        return self.needed.room(cls, self.first_room)
 
     def _note_left(self, start: int, end: int) -> None:
         near = [each for each in self._left if each[0] <= end and start <= each[1]]
@@ -225,12 +252,13 @@ class ByTypePlacement(GrowingRegions):
             touched[id(batch.owner)] = batch.owner
         self._drop_idle(touched.values())
 
-    def release_deleted(self) -> None:
+    def release_deleted(self, amid: bool = True) -> None:
         """Let all memory of deleted objects be given out again, also to others. No launch may be
         under way."""
         if self._quarantine is not None:
             self._release(self._quarantine.everything())
-        self._drop_idle([region for cls in [*self._of_class] for region in self.regions(cls)])
+        every = [region for cls in [*self._of_class] for region in self.regions(cls)]
+        self._drop_idle(every, amid)
 
     def deleted_at(self, address: int) -> tuple[ClassType, str] | None:
         """What was deleted at ``address`` and by which line, as long as that is known."""
@@ -327,6 +355,7 @@ class ByTypePlacement(GrowingRegions):
             self._last_move[cls] = self.moves + 1
             own = [[each for each in regions if each.cls is cls] for regions in (gone, come)]
             self.replace(*own)
+            self.needed.note_together(cls, self.count(cls))
         for region in gone:
             self.free_region(region)
         self.generation += 1

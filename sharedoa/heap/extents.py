@@ -137,7 +137,7 @@ class Extents:
         empty = self._empty_slabs()
         pieces = sorted(size for _, size in {*self._free}.difference(empty))
         left = self._room() + sum(size for _, size in empty)
-        for size in sorted(map(_rounded, sizes), reverse=True):
+        for size in sorted(map(rounded, sizes), reverse=True):
             place = bisect_left(pieces, size)
             if place < len(pieces):
                 insort(pieces, pieces.pop(place) - size)
@@ -152,7 +152,7 @@ class Extents:
     ) -> Extent:
         """At least ``size`` bytes, of ``zeros`` or anything, as high as they fit if ``from_top``,
         else as low, at a multiple of ``alignment`` from where a slab begins. Raises NoRoom."""
-        size = _rounded(size)
+        size = rounded(size)
         place = self._find(size, from_top, alignment)
         if place is None:
             self._add_slab(size)
@@ -163,7 +163,7 @@ class Extents:
     def allocate_after(self, extent: Extent, size: int) -> Extent | None:
         """At least ``size`` bytes of zeros side by side with ``extent``, or None where they do not
         fit."""
-        size, place = _rounded(size), extent.end
+        size, place = rounded(size), extent.end
         index = bisect_left(self._free, (place,))
         if place in self._slabs or index == len(self._free) or self._free[index][0] != place:
             return None
@@ -364,5 +364,6 @@ def claim_base(
     return None
 
 
-def _rounded(size: int) -> int:
+def rounded(size: int) -> int:
+    """The bytes of an extent for so many."""
     return max(1, -(-size // ALIGNMENT)) * ALIGNMENT

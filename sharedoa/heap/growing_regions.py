@@ -11,14 +11,52 @@ from weakref import WeakSet
 
 from ..model.arrangement import Arrangement
 from ..model.classes import ClassType
+from ..model.field_address import LANES
 from ..model.layout import Layout
 from ..model.reference import ReferenceEncoding
 from .class_windows import ClassWindows
-from .extents import Extent, Extents, NoRoom
+from .extents import Extent, Extents, NoRoom, rounded
 from .quarantine import Quarantine
 from .region_index import RegionIndex
 from .regions import Region
 from .slot_lists import SlotBytes
+
+
+class NeededRoom:
+    """How much room classes of a heap have been in need of, by which objects move by themselves.
+
+    Not how much there is: a device makes room for several runs of a captured step at once, regions
+    of tiles end elsewhere, and what moves by itself must do so at the same moment everywhere. So
+    slots are counted from the first one of a class on, whichever regions they are in.
+    """
+
+    def __init__(self) -> None:
+        #: Slots that a class has been in need of, and objects that it had when they were put
+        #: together last.
+        self._most: dict[ClassType, int] = {}
+        self._together: dict[ClassType, int] = {}
+
+    def note(self, cls: ClassType, slots: int) -> None:
+        """It has been in need of its first ``slots``."""
+        self._most[cls] = max(slots, self._most.get(cls, 0))
+
+    def note_together(self, cls: ClassType, count: int) -> None:
+        """Its objects have the first ``count`` slots."""
+        self._most[cls] = self._together[cls] = count
+
+    def forget(self, cls: ClassType) -> None:
+        """It has no objects, and hardly any room."""
+        self._most.pop(cls, None)
+        self._together.pop(cls, None)
+
+    def room(self, cls: ClassType, least: int) -> int:
+        """So many slots would be enough if room doubled where it is not, from ``least`` on or what
+        there was for the objects that were put together."""
+        most = self._most.get(cls, 0)
+        room = max(least, self._together.get(cls, 0))
+        while room < most:
+            room *= 2
+        return room
 
 
 class GrowingRegions(RegionIndex):
@@ -39,6 +77,8 @@ class GrowingRegions(RegionIndex):
         self._extents = extents
         self._layout = layout
         self.initial_region = initial_region
+        #: So many slots a class has at least, whatever its layout.
+        self.first_room = -(-initial_region // LANES) * LANES
         self._shows_living = debug
         self._quarantine = Quarantine[Region](extents.capacity) if debug else None
         self._retire = retire
@@ -113,19 +153,24 @@ class GrowingRegions(RegionIndex):
         return capacity
 
     def _add(self, cls: ClassType, capacity: int, merges: bool = True) -> None:
-        region = self._reserve(cls, capacity)
+        region = self._reserve(cls, capacity, beside=next(reversed(self.regions(cls)), None))
         self.replace((), (region,))
         if merges:
-            self._merge_around(region)
+            self._merge_with_last(region)
 
     def _whole_tiles(self, cls: ClassType, capacity: int) -> int:
         """The capacity of a region for so many objects at least."""
-        lanes = self._layout.arrangement(cls).lanes
-        return -(-capacity // lanes) * lanes
+        arrangement = self._layout.arrangement(cls)
+        size, lanes = arrangement.record.size, arrangement.lanes
+        capacity = -(-capacity // lanes) * lanes
+        # Slots between this one and a neighbour would else come up in the midst of both.
+        filled = rounded(capacity * size)
+        return capacity if filled % arrangement.block_bytes else filled // size
 
-    def _reserve(self, cls: ClassType, capacity: int) -> Region:
+    def _reserve(self, cls: ClassType, capacity: int, beside: Region | None = None) -> Region:
+        """A region of its own, or ``beside`` another one if there is room."""
         arrangement, capacity = self._layout.arrangement(cls), self._whole_tiles(cls, capacity)
-        taken = [self._place(cls, capacity * arrangement.record.size)]
+        taken = [self._place(cls, capacity * arrangement.record.size, beside)]
         try:
             live = self._live_extent(capacity)
             taken += [] if live is None else [live]
@@ -172,9 +217,10 @@ class GrowingRegions(RegionIndex):
         self._shows_living = True
         self.layout_epoch += 1
 
-    def _place(self, cls: ClassType, size: int) -> Extent:
+    def _place(self, cls: ClassType, size: int, beside: Region | None) -> Extent:
         if self._windows is None:
-            return self._extents.allocate(size)
+            near = beside and self._extents.allocate_after(beside.extent, size)
+            return near or self._extents.allocate(size)
         own = (region.extent for region in reversed(self.regions(cls)))
         every = (region.end - region.start for region in self.all_regions())
         return self._windows.allocate(size, own, every)
@@ -186,47 +232,38 @@ class GrowingRegions(RegionIndex):
 
     # ------------------------------------------------------------------ neighbours
 
-    def _merge_around(self, region: Region) -> None:
-        _, every = self._index
-        place = every.index(region)
-        if place > 0:
-            region = self._merge(every[place - 1], region) or region
-        _, every = self._index
-        place = every.index(region)
-        if place + 1 < len(every):
-            self._merge(region, every[place + 1])
-
-    def _merge(self, low: Region, high: Region) -> Region | None:
-        """One region instead of two neighbours, or None where they must stay two."""
+    def _merge_with_last(self, high: Region) -> None:
+        """One region instead of a new one and the one before it of its class, where they are
+        neighbours. No others may become one, as that would change the order of objects."""
+        before = self.regions(high.cls)[:-1]
+        if not before:
+            return
+        low = before[-1]
         arrangement = low.arrangement
-        if low.cls is not high.cls or (high.start - low.start) % arrangement.block_bytes:
-            return None
-        if low.is_grave or high.is_grave:
-            return None  # nobody is to live there
-        if low.lent or high.lent:
-            return None  # a launch knows them
+        if (high.start - low.start) % arrangement.block_bytes:
+            return
+        if low.lent:
+            return  # a launch knows it
         extent = self._extents.join(low.extent, high.extent)
         if extent is None:
-            return None
+            return
         capacity = (high.end - low.start) // arrangement.record.size
         live = None
         try:
             live = self._live_extent(capacity)
             merged = self._region(low.cls, arrangement, capacity, extent, live)
-            offset = merged.absorb(low, high)
+            merged.absorb(low)
         except (NoRoom, MemoryError):
             if live is not None:
                 self._extents.free(live)
-            return None  # two ranges work as well as one
+            return  # two ranges work as well as one
         if self._quarantine is not None:
-            self._quarantine.move(low, merged, 0)
-            self._quarantine.move(high, merged, offset)
+            self._quarantine.move(low, merged)
         self.replace((low, high), (merged,))
         for region in (low, high):
             for extent in region.own_extents:
                 self._retire(extent)
         self.generation += 1
-        return merged
 
 
 def _living_bytes(capacity: int) -> int:

@@ -69,6 +69,8 @@ def compact(heap: Heap, python_class: type | None = None) -> None:
             classes = [cls for cls in placement.holders() if below is None or cls in below]
             loose = [cls for cls in classes if _is_loose(cls, placement)]
             put_together(heap, placement, loose)
+            for cls in classes:  # also those that were
+                placement.needed.note_together(cls, placement.count(cls))
 
 
 def put_together(
@@ -200,7 +202,7 @@ def _sorted(placement: ByTypePlacement, cls: ClassType, wanted: References) -> R
     references = placement.objects([cls]).references
     if len(wanted) == len(references):
         return wanted
-    references[np.searchsorted(references, np.sort(wanted))] = wanted
+    references[np.isin(references, wanted)] = wanted
     return references
 
 
@@ -210,7 +212,7 @@ def _move(
     """Nothing has changed if this raises."""
     heap.memory.stand_still()
     heap.memory.collect(thorough=True)
-    placement.release_deleted()
+    placement.release_deleted(amid=False)
     gone = [region for cls in orders for region in placement.regions(cls)]
     counts = {cls: placement.count(cls) for cls in orders}
     graves = {cls: grave for cls in orders if (grave := placement.grave(cls)) is not None}

@@ -185,5 +185,5 @@ def delete(heap: Heap, obj: Object) -> bool:
         heap.proxies.bury_these((reference,))
         if obj._reference is reference:  # another thread has made a proxy of its own
             bury_proxy(obj)
-    heap.upkeep.after_deletions(heap, [(region.cls, 1)])
+    heap.upkeep.after_deletions(heap, {region.cls: 1})
     return True

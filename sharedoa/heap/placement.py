@@ -133,10 +133,10 @@ class Placement(Protocol):
         that is empty then stays with it, until ``release_deleted``."""
         ...
 
-    def release_deleted(self) -> None:
+    def release_deleted(self, amid: bool = True) -> None:
         """Give out again at once what debug mode keeps of deleted objects (``quarantine``), and to
-        others what is empty since launches have ended all objects there. No launch may be under
-        way."""
+        others what is empty since all objects there have gone; unless ``amid``, only where that
+        cannot change where new objects stand. No launch may be under way."""
         ...
 
     def deleted_at(self, address: int) -> tuple[ClassType, str] | None:
@@ -171,8 +171,8 @@ class Placement(Protocol):
         ...
 
     def objects(self, classes: Sequence[ClassType]) -> Selection:
-        """All live objects of exactly these classes: class by class, and within one by address, or
-        where addresses mean nothing, in the order in which they were made."""
+        """All live objects of exactly these classes: class by class, and within one by slot, or
+        where there are none, in the order in which they were made."""
         ...
 
     def read_one(self, address: int, path: FieldPath) -> Any:

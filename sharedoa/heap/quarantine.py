@@ -69,11 +69,11 @@ class Quarantine(Generic[Owner]):
             self._bytes -= count * batch.size
             yield Batch(batch.owner, taken, batch.size, batch.where)
 
-    def move(self, owner: Owner, to: Owner, distance: int) -> None:
-        """The memory of ``owner`` is now that of another, with other numbers of places."""
+    def move(self, owner: Owner, to: Owner) -> None:
+        """The memory of ``owner`` is now that of another."""
         for batch in self._batches:
             if batch.owner is owner:
-                batch.owner, batch.places = to, batch.places + distance
+                batch.owner = to
 
     def find(self, owner: Owner, place: int) -> str | None:
         """The line that deleted the object at a place; None if none is held there."""

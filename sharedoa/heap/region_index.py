@@ -31,17 +31,20 @@ class RegionIndex:
         self._last_deletion: dict[ClassType, int] = {}
 
     def replace(self, gone: Sequence[Region], come: Sequence[Region]) -> None:
-        """Regions of one class instead of others."""
+        """Regions of one class instead of others: in their place, else behind all."""
         cls = (*gone, *come)[0].cls
         every = sorted([*(each for each in self._index[1] if each not in gone), *come], key=_start)
-        stays = [each for each in self.regions(cls) if each not in gone]
-        own = sorted([*stays, *(each for each in come if not each.is_grave)], key=_start)
+        before = self.regions(cls)
+        place = next((n for n, each in enumerate(before) if each in gone), len(before))
+        own = [*before[:place], *(each for each in come if not each.is_grave)]
+        own += [each for each in before[place:] if each not in gone]
         index = [region.start for region in every], every
         self._index, self._of_class[cls] = index, own
         self.layout_epoch += 1
 
     def regions(self, cls: ClassType) -> list[Region]:
-        """The regions of exactly this class, by address."""
+        """The regions of exactly this class, as they were made: where each lies depends on how
+        large they and others are, which is not the same in every mode or on every backend."""
         return self._of_class.get(cls, [])
 
     def all_regions(self) -> Iterator[Region]:

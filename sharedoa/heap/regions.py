@@ -358,7 +358,7 @@ class Region:
         self.withheld -= len(numbers)
 
     def lend(self, count: int) -> Loan:
-        """The first ``count`` free slots by address, or all, for a launch to make objects in."""
+        """The first ``count`` free slots, or all, for a launch to make objects in."""
         count = min(count, self.room)
         if self.withheld or self.lent:
             listed = np.sort(self.free_list.all())
@@ -467,31 +467,23 @@ class Region:
         start, end = self.arrangement.span(first, last)
         return self.start + start, self.start + end
 
-    def absorb(self, low: Region, high: Region) -> int:
-        """Take over the objects of two regions whose memory this one covers; the slot that was the
-        first of ``high``."""
-        for part in (low, high):
-            former = [pair for pair in part._former if pair[1]() is not None]
-            self._former += [*former, (ref(part), ref(part.memory.base))]
-        arrangement = self.arrangement
-        offset = (high.start - self.start) // arrangement.block_bytes * arrangement.lanes
-        self._born = min(low._born, high._born)
-        if low._born != high._born or low._freed is not None or high._freed is not None:
+    def absorb(self, low: Region) -> None:
+        """Take over the objects of a region whose memory is the first part of this one's; in the
+        rest there never were any."""
+        former = [pair for pair in low._former if pair[1]() is not None]
+        self._former += [*former, (ref(low), ref(low.memory.base))]
+        # Of the rest nothing is known from before this one began.
+        if self._born != low._born or low._freed is not None:
             self._freed = np.full(self.capacity, self._born, np.uint32)
-            for first, part in ((0, low), (offset, high)):
-                mine = self._freed[first : first + part.capacity]
-                mine[:] = part._born
-                if part._freed is not None:
-                    np.maximum(mine, part._freed, out=mine)
-        for first, part in ((0, low), (offset, high)):
-            self.live[first : first + part.unused_from] = part.live[: part.unused_from]
-        self.used = low.used + high.used
-        self.withheld = low.withheld + high.withheld
-        self.unused_from = offset + high.unused_from
+            mine = self._freed[: low.capacity]
+            mine[:] = low._born
+            if low._freed is not None:
+                np.maximum(mine, low._freed, out=mine)
+            self._born = low._born
+        self.live[: low.unused_from] = low.live[: low.unused_from]
+        self.used, self.withheld = low.used, low.withheld
+        self.unused_from = low.unused_from
         self.free_list.push(low.free_list.all())
-        self.free_list.push(np.arange(low.unused_from, offset))
-        self.free_list.push(high.free_list.all() + offset)
-        return offset
 
 
 @dataclass(frozen=True, eq=False)

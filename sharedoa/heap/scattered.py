@@ -165,7 +165,7 @@ class ScatteredPlacement:
         for batch in batches:
             self._give_back(batch.places, batch.size)
 
-    def release_deleted(self) -> None:
+    def release_deleted(self, amid: bool = True) -> None:
         if self._quarantine is not None:
             self._release(self._quarantine.everything())
         for cls in [cls for cls, free in self._free.items() if len(free)]:

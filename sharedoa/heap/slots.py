@@ -49,7 +49,7 @@ class Slots(Protocol):
     """Of what ``settle`` writes for each region."""
 
     def lend(self, cls: ClassType, count: int) -> list[Loan]:
-        """The first ``count`` free slots of the class by address, or all. Nobody else has them
+        """The first ``count`` free slots of the class, or all. Nobody else has them
         until they are given back or settled."""
         ...
 

@@ -482,17 +482,16 @@ def _note_uses(launches: Sequence[RecordedLaunch]) -> None:
 
 
 def _looks(plan: Plan, most: Most, regions: Sequence[Region]) -> dict[Region, SlotBytes]:
-    """Which slots to look at: those that have had objects, and with them as many as objects and
-    free slots together need at most. New objects come into the first free slots."""
+    """Which slots to look at: those that have had objects, and of each class as many of the first
+    ones as objects and free slots together need at most: new objects come into the first free slots
+    of all, in whichever region these are."""
     slots = {region: region.unused_from for region in regions}
     for cls, room in plan.room(most).items():
-        own = [region for region in regions if region.cls is cls]
-        lacking = most[cls] + room - sum(slots[region] for region in own)
-        for region in own:
-            more = max(0, min(lacking, region.capacity - slots[region]))
-            slots[region] += more
-            lacking -= more
-        if lacking > 0:
+        needed = most[cls] + room
+        for region in (region for region in regions if region.cls is cls):
+            slots[region] = max(slots[region], min(needed, region.capacity))
+            needed = max(0, needed - region.capacity)
+        if needed > 0:
             raise CannotPlanError  # there was room, which something else was in need of
     return {region: region.slot_bytes.first(max(1, slots[region])) for region in regions}
 

@@ -537,8 +537,7 @@ def play_source(
     folder: Path, seed: int, heap: oa.Heap, captures: bool = True
 ) -> list[dict[str, list[int]]]:
     """Play a history of the program of a seed. ``captures``: whether some launches are captured
-    steps. For these a device makes more room, so that regions, and with them the order of objects,
-    may be others than elsewhere."""
+    steps, in which nothing moves by itself."""
     source = make_source(seed)
     return play(source, load_module(folder, source.text), heap, seed, captures)
 

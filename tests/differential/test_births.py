@@ -38,11 +38,10 @@ def require_equal(
     folder: Path, seed: int, device: Callable[[], Any], captures: bool = True, **options: Any
 ) -> None:
     """Where a device lists free slots, objects are in the places that they have on a CPU.
-    ``captures``: with captured steps, too, whose places are their own."""
-    if captures:
-        played(folder, seed, backend=device(), **options)
-    there = played(folder, seed, captures=False, backend=device(), **options)
-    assert there == played(folder, seed, captures=False, backend="cpu", **options)
+    ``captures``: with captured steps, too."""
+    for captured in (True, False) if captures else (False,):
+        there = played(folder, seed, captures=captured, backend=device(), **options)
+        assert there == played(folder, seed, captures=captured, backend="cpu", **options)
 
 
 @pytest.mark.parametrize("mode", third_of(MODES, 2))

@@ -47,12 +47,15 @@ def check_invariants(heap: oa.Heap) -> None:
     assert starts == [region.start for region in regions] == sorted(starts)
     lived_in = [region for region in regions if not region.is_grave]
     for cls, own in placement._of_class.items():
-        assert own == [region for region in lived_in if region.cls is cls]
+        assert {*own} == {region for region in lived_in if region.cls is cls}
+        assert len(own) == len({*own})
     for region in lived_in:
         free = region.free_list.all()
         went_back = "a region without objects went back, but what launches have emptied or need"
         needed = region._is_settled or memory.births._table is not None
         needed = needed or placement._is_first(region)  # whose objects went one by one
+        own = placement.regions(region.cls)
+        needed = needed or any(each.used for each in own[own.index(region) :])  # order stays
         assert region.used > 0 or needed, went_back
         assert region.live.sum() == region.used == region.unused_from - len(free)
         assert len(np.unique(free)) == len(free)

@@ -107,7 +107,7 @@ def test_batches_leave_oldest_first_and_in_parts():
     (batch,) = quarantine.overdue()
     assert (batch.owner, batch.places.tolist()) == ("a", [0, 1, 2])
     assert quarantine.find("a", 1) is None and quarantine.find("a", 4) == "one"
-    quarantine.move("a", "c", 100)
-    assert quarantine.find("c", 104) == "one" and quarantine.find("b", 6) == "two"
+    quarantine.move("a", "c")
+    assert quarantine.find("c", 4) == "one" and quarantine.find("b", 6) == "two"
     assert [batch.owner for batch in quarantine.everything()] == ["c", "b"]
     assert list(quarantine.everything()) == []

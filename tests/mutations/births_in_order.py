@@ -5,6 +5,7 @@ from .mutation import Mutation
 _ALONE = "sharedoa/heap/scattered.py"
 _SHOWN = "sharedoa/heap/shown_registry.py"
 _PROMISES = ("tests/runtime/test_births.py",)
+_TESTS = "tests/heap/test_order.py"
 _ORDER, _IN_ORDER = "sharedoa/heap/birth_order.py", ("tests/runtime/test_birth_order.py",)
 
 MUTATIONS = (
@@ -161,5 +162,47 @@ MUTATIONS = (
         "min(each.capacity, each.unused_from + each.lent)", "each.unused_from",
         "references of new objects to new ones lead to others",
         ("tests/runtime/test_birth_order.py::test_no_room_to_put_them_in_order",),
+    ),
+    Mutation(
+        "regions stand where they lie", "sharedoa/heap/region_index.py",
+        "        index = [region.start for region in every], every\n",
+        "        own = sorted(own, key=_start)\n"
+        "        index = [region.start for region in every], every\n",
+        "the order of objects depends on how large those of other classes are",
+        (f"{_TESTS}::test_later_regions_stand_behind_wherever_they_lie",),
+    ),
+    Mutation(
+        "what is empty amid others goes back", "sharedoa/heap/by_type.py",
+        "behind = (region,) if amid else own[own.index(region) :]", "behind = (region,)",
+        "the order of objects depends on where regions end",
+        (f"{_TESTS}::test_what_is_empty_amid_others_is_filled_again",),
+    ),
+    Mutation(
+        "runs make objects in places of later regions, too",
+        "sharedoa/runtime/population_sequence.py",
+        "min(needed, region.capacity))", "min(needed, region.capacity) * (region is regions[-1]))",
+        "runs of a device put objects elsewhere than a CPU",
+        (f"{_TESTS}::test_new_ones_come_into_the_first_places_of_all_regions[True]",),
+    ),
+    Mutation(
+        "objects move by themselves by what room there is", "sharedoa/heap/automatic.py",
+        "    room = placement.needed_room(cls)\n",
+        "    room = sum(region.capacity for region in placement.regions(cls))\n",
+        "objects are in another order where a device has room for several runs",
+        (f"{_TESTS}::test_they_move_by_themselves_at_the_same_moment",),
+    ),
+    Mutation(
+        "each piece of what the host deletes counts", "sharedoa/heap/automatic.py",
+        "            self.after_deletions(heap, gone)\n",
+        "            for part in selection.parts:\n"
+        "                self.after_deletions(heap, {part.region.cls: part.count})\n",
+        "when objects move by themselves depends on where regions end",
+        (f"{_TESTS}::test_in_how_many_pieces_the_host_deletes_is_nothing",),
+    ),
+    Mutation(
+        "room is reserved amid runs", "sharedoa/heap/living.py",
+        "        heap.settle()  # a region that grows takes what lives there along\n", "",
+        "what a captured step has ended lives again",
+        (f"{_TESTS}::test_room_that_is_reserved_waits_for_runs",),
     ),
 )  # fmt: skip
