@@ -91,8 +91,8 @@ MUTATIONS = (
     ),
     Mutation(
         "what of two regions lives that become one", "sharedoa/heap/regions.py",
-        "self.live[first : first + part.unused_from] = part.live[: part.unused_from]",
-        "self.live[first : first + part.used] = part.live[: part.used]",
+        "self.live[: low.unused_from] = low.live[: low.unused_from]",
+        "self.live[: low.used] = low.live[: low.used]",
         "the last objects behind free slots are gone", ("tests/heap/test_regions.py",),
     ),
     Mutation(
@@ -220,13 +220,13 @@ MUTATIONS = (
     ),
     Mutation(
         "regions that end amid a tile", "sharedoa/heap/growing_regions.py",
-        "return -(-capacity // lanes) * lanes", "return capacity",
+        "capacity = -(-capacity // lanes) * lanes", "capacity += 0",
         "the last objects of a region have no whole rows",
         ("tests/heap/test_regions.py::test_regions_end_where_tiles_do",),
     ),
     Mutation(
         "regions whose slots are lent become one", "sharedoa/heap/growing_regions.py",
-        "if low.lent or high.lent:", "if low.lent and high.lent:",
+        "if low.lent:", "if False:",
         "a launch notes objects in a region that is no more",
         ("tests/heap/test_loans.py::test_regions_with_lent_slots_stay",),
     ),
