@@ -108,7 +108,7 @@ class Upkeep:
         for cls, count in gone.items():
             deleted = self._deleted[cls] = self._deleted.get(cls, 0) + count
             used = placement.count(cls)
-            if _is_loose(placement, cls, used) and deleted >= used:
+            if deleted >= used and _is_loose(placement, cls, used):
                 if cls in self._low:
                     self._low[cls] += 1
                 due |= self._low.get(cls, _PATIENCE) >= _PATIENCE
