@@ -153,11 +153,11 @@ zeros_of_arrays: Array
     oa.zeros(3, oa.Array[f32])
 zeros_of_none: None|array
     oa.zeros(3, None)
-hash_grid_without_size: size, cell=
+hash_grid_without_size (TypeError): size
     oa.HashGrid(cell=1)
-hash_grid_by_position: cell=
+hash_grid_by_position (TypeError): positional
     oa.HashGrid(1.0, (2.0, 2.0))
-hash_grid_unknown: cells, cell=
+hash_grid_unknown (TypeError): cells
     oa.HashGrid(cell=1.0, cells=1.0, size=(2.0, 2.0))
 array_without_data (TypeError): data
     oa.array(f32)

@@ -99,8 +99,8 @@ global_statement: global
     table = n
 del_statement: del
     del n
-lambda_inside: lambda
-    f = lambda v: v
+lambda_in_a_list: lambda
+    f = [lambda v: v]
 star_arguments: half|star|argument|*
     half(*(1,))
 unknown_name: missing, not defined
