@@ -213,15 +213,17 @@ def _move(
     heap.memory.stand_still()
     heap.memory.collect(thorough=True)
     placement.release_deleted(amid=False)
-    gone = [region for cls in orders for region in placement.regions(cls)]
     counts = {cls: placement.count(cls) for cls in orders}
-    graves = {cls: grave for cls in orders if (grave := placement.grave(cls)) is not None}
-    left: list[tuple[int, int]] = []
-    if not keeps_deleted:
-        gone += graves.values()
-        graves.clear()
-        left = placement.places_left()
-    if not gone and not left:
+    former = {cls: grave for cls in orders if (grave := placement.grave(cls)) is not None}
+    graves = former if keeps_deleted else {}
+
+    def leaving() -> tuple[list[Region], list[tuple[int, int]]]:
+        gone = [region for cls in orders for region in placement.regions(cls)]
+        if keeps_deleted:
+            return gone, []
+        return [*gone, *former.values()], placement.places_left()
+
+    if not any(leaving()):
         return
     come: dict[ClassType, Region] = {}
     new_graves: dict[ClassType, Region] = {}
@@ -233,6 +235,8 @@ def _move(
                 come[cls].take(count)
             if keeps_deleted and cls not in graves and cls not in new_graves:
                 new_graves[cls] = placement.new_grave(cls)
+        # Asked now: for want of memory empty regions may have gone.
+        gone, left = leaving()
         return _Move(heap, placement, orders, gone, come, graves | new_graves, left)
 
     what = "a second place for objects that move"
@@ -255,7 +259,7 @@ def _move(
             _free(placement, [*come.values(), *new_graves.values()])
             raise
         # Nothing below can fail.
-        placement.exchange(gone, [*come.values(), *new_graves.values()])
+        placement.exchange(move.gone, [*come.values(), *new_graves.values()])
         if not keeps_deleted:
             placement.forget_places_left()
         heap.proxies.follow(proxies, references)
@@ -283,7 +287,7 @@ class _Move:
     ) -> None:
         """``graves``: where references to deleted objects are to lead; null where there is none,
         and of references to memory that regions have ``left``. Raises NoRoom."""
-        self._heap, self._placement, self._gone, self._come = heap, placement, gone, come
+        self._heap, self._placement, self.gone, self._come = heap, placement, gone, come
         self._decoding = decoding(heap.encoding)
         item = self._decoding.item
         #: Of classes whose objects the host has listed.
@@ -382,7 +386,7 @@ class _Move:
         address, dtype = self._heap.encoding.address, self._heap.encoding.dtype
         bounds = [
             (region, start - self.extent.address)
-            for region, start in zip(self._gone, self._words, strict=True)
+            for region, start in zip(self.gone, self._words, strict=True)
         ]
         found = []
         for reference in references:

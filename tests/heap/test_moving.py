@@ -20,6 +20,7 @@ from sharedoa.model.classes import ClassType
 from ..codegen.interpreted import InterpretedGpu
 from ..many.small import small_sizes
 from ..modes import rotated
+from .invariants import check_invariants
 from .nodes import Named, Node, Pair, Thing
 
 pytestmark = pytest.mark.in_turns("heap", 4)
@@ -38,6 +39,12 @@ class Loner(oa.Object):
 
 class Holder(oa.Object):
     loner: Loner
+
+
+class Long(oa.Object):
+    value: i32
+    other: Long | None
+    rest: oa.inline[u64, 6]
 
 
 HEAPS = [
@@ -378,6 +385,34 @@ def test_without_memory_nothing_moves() -> None:
             oa.compact()
         assert heap.stats() == before
         assert objects[10:].value.numpy().tolist() == list(range(10, 50_000))
+
+
+@pytest.mark.parametrize("by_itself", [False, True])
+def test_what_goes_for_want_of_memory_goes_once(by_itself: bool) -> None:
+    """The second place may be where an empty region was, to which a reference leads."""
+    with oa.Heap(backend="cpu", capacity="1MiB", initial_region=128) as heap:
+        parts = []
+        for count in (1 << 10, 1 << 11, 1 << 10):  # apart from each other
+            parts.append(oa.new(Long, count, value=np.arange(count)))
+            oa.new(Loner, 1 << 10)
+        parts[0][0].other, parts[0][1].other = parts[1][5], parts[2][5]
+        placement, cls = placement_of(heap), Long.__sharedoa__
+        amid = placement.regions(cls)[1]
+        with heap.upkeep.still():
+            oa.delete(parts[1])
+        filled = []
+        while heap.memory.extents.free_bytes >= amid.memory.nbytes:
+            filled.append(oa.zeros(1 << 10, i32))
+        assert not amid.used and len(placement.regions(cls)) == 3
+        if by_itself:
+            moving.put_together(heap, placement, [cls], keeps_deleted=True)
+        else:
+            oa.compact(Long)
+            assert parts[0][0].other is None
+        assert [region.start for region in placement.regions(cls)] == [amid.start]
+        check_invariants(heap)
+        assert parts[0][1].other.value == 5
+        assert oa.all(Long).value.numpy().tolist() == 2 * list(range(1 << 10))
 
 
 def test_a_fault_in_the_middle_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

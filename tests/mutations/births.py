@@ -51,7 +51,7 @@ MUTATIONS = (
     ),
     Mutation(
         "references to regions that went with their objects", _MOVING,
-        "        left = placement.places_left()\n", "",
+        "*former.values()], placement.places_left()", "*former.values()], []",
         "they stay, and lead to others that get the memory after oa.compact", _LEFT,
     ),
     Mutation(
@@ -112,6 +112,12 @@ MUTATIONS = (
         "    placement = heap.placement\n    return 0,",
         "a method is called on what was there at the call before",
         ("tests/runtime/test_population_room.py::test_calls_between_runs_take_who_lives_now",),
+    ),
+    Mutation(
+        "empty regions that went for want of memory go again", _MOVING,
+        "    if not any(leaving()):\n",
+        "    once = leaving()\n    leaving = lambda: once\n    if not any(once):\n",
+        "memory in which objects live is given out to others", _MOVED,
     ),
     Mutation(
         "references of a list that is not there", "sharedoa/heap/moving.py",
