@@ -260,15 +260,31 @@ def extreme(context: Context, node: ast.Call, operator: tree.CompareOperator) ->
 
     loops = each_item(context, node.args[0], keep)
     begin = tree.Assign(location, is_found, constant(False, boolean, location))
-    result: tree.Expression = tree.Local(found[0].type, location, found[0])
-    statements: list[tree.Statement] = [begin, *loops]
+    result = tree.Local(found[0].type, location, found[0])
+    return _or_default(context, node, name, [begin, *loops], there, result, default)
+
+
+def _or_default(
+    context: Context,
+    node: ast.Call,
+    name: str,
+    statements: list[tree.Statement],
+    there: tree.Expression,
+    result: tree.Expression,
+    default: ast.expr | None,
+) -> tree.Expression:
+    """What the statements have found, if they have, else the default, if there is one."""
+    location = context.locate(node)
     if default is None:
         statements.append(tree.Assert(location, there, f"{name}() of no items"))
-    else:
-        other = expression(context, default)
-        type, (result, other) = unify(context, [result, other], node, f"the result of {name}")
-        result = tree.Conditional(type, location, there, result, other)
-    return tree.Sequence(result.type, location, statements, result)
+        return tree.Sequence(result.type, location, statements, result)
+    # Python evaluates it before it looks at items.
+    other = as_variable(context, expression(context, default), default)
+    type, (result, other) = unify(context, [result, other], node, f"the result of {name}")
+    held = HeldValues()
+    kept = held.hold_unknown(other)
+    made = tree.Conditional(type, location, there, result, kept)
+    return held.then(tree.Sequence(type, location, statements, made))
 
 
 def _key_of(
@@ -314,19 +330,9 @@ def first_of(context: Context, node: ast.Call) -> tree.Expression:
 
     loops = each_item(context, node.args[0], take, left)
     begin = tree.Assign(location, left, constant(False, boolean, location))
-    result: tree.Expression = tree.Local(found[-1].type, location, found[-1])
-    statements: list[tree.Statement] = [begin, *loops]
+    result = tree.Local(found[-1].type, location, found[-1])
     default = node.args[1] if len(node.args) == 2 else None
-    if default is None:
-        statements.append(tree.Assert(location, there, "next() of no items"))
-        return tree.Sequence(result.type, location, statements, result)
-    # Python evaluates it before it looks at items.
-    other = as_variable(context, expression(context, default), default)
-    type, (result, other) = unify(context, [result, other], node, "the result of next")
-    held = HeldValues()
-    kept = held.hold_unknown(other)
-    made = tree.Conditional(type, location, there, result, kept)
-    return held.then(tree.Sequence(type, location, statements, made))
+    return _or_default(context, node, "next", [begin, *loops], there, result, default)
 
 
 def length_of_comprehension(context: Context, node: ast.ListComp) -> tree.Expression:

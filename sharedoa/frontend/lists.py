@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from typing import NoReturn
 
 from ..model.scalars import weak_float, weak_int
@@ -19,7 +20,7 @@ from .conversions import (
     is_nonnegative,
     weak_to_typed,
 )
-from .expressions import expression
+from .expressions import expression, translate
 from .held_values import HeldValues
 from .operands import ConstantRow
 from .operators import unify
@@ -128,11 +129,36 @@ def list_from(context: Context, node: ast.Call) -> tree.Expression:
 
 
 def _copied(context: Context, items: ast.expr, node: ast.expr) -> tree.Expression:
+    return comprehension(context, _copy(items, node))
+
+
+def _copy(items: ast.expr, node: ast.expr) -> ast.ListComp:
     """``[item for item in items]``."""
     item, target = ast.Name("item", ast.Load()), ast.Name("item", ast.Store())
     part = ast.comprehension(ast.copy_location(target, items), items, [], 0)
     made = ast.ListComp(ast.copy_location(item, items), [part])
-    return comprehension(context, ast.copy_location(made, node))
+    return ast.copy_location(made, node)
+
+
+class _CopiedSlices(ast.NodeTransformer):
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        if not isinstance(node.slice, ast.Slice):
+            return node
+        is_list = isinstance(getattr(translate(self._context, node.value), "type", None), ListType)
+        return _copy(node, node) if is_list else node
+
+
+def gone_through(context: Context, node: ast.For) -> ast.expr:
+    """What a loop goes through: copies of slices of lists where it assigns elements, of which those
+    of the slice may be some."""
+    places = (each for part in node.body for each in ast.walk(part))
+    if not any(isinstance(p, ast.Subscript) and isinstance(p.ctx, ast.Store) for p in places):
+        return node.iter
+    copied: ast.expr = _CopiedSlices(context).visit(copy.deepcopy(node.iter))
+    return copied
 
 
 def list_item(context: Context, base: tree.Expression, node: ast.Subscript) -> tree.Expression:

@@ -26,7 +26,7 @@ from .conversions import (
 from .expressions import expression, is_call_of, operate, static_value
 from .inline_arrays import given, may_be_inline, of_tuple
 from .iteration import counted, counter, items_of
-from .lists import element_for, with_elements_of
+from .lists import element_for, gone_through, with_elements_of
 from .local_functions import declare_function, declare_lambda
 from .near_loops import NearSearch, near_call
 from .targets import AssignedProperty, assign_property, augment_property, target_of
@@ -285,7 +285,7 @@ def _for(context: Context, node: ast.For) -> list[tree.Statement]:
         return _for_near(context, node, NearSearch(context, *call))
     if isinstance(node.target, ast.Name) and is_call_of(context, node.iter, builtins.range):
         return _for_range(context, node)
-    items, location = items_of(context, node.iter), context.locate(node)
+    items, location = items_of(context, gone_through(context, node)), context.locate(node)
     place = counter(context)
     index = tree.Local(weak_int, location, place)
     body, otherwise = _rounds(

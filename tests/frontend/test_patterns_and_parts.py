@@ -156,7 +156,7 @@ def classes(cells: oa.Array[Cell], out: oa.Array[f64]) -> None:
 
 
 @oa.kernel
-def lists(bounds: oa.Array[i64], out: oa.Array[f64]) -> None:
+def lists(bounds: oa.Array[i64], cell: Cell, out: oa.Array[f64]) -> None:
     made = [k * k for k in range(5)]
     copy, part = made[:], list(made[1:4])
     copy[0], part[0] = 50, 60
@@ -170,6 +170,10 @@ def lists(bounds: oa.Array[i64], out: oa.Array[f64]) -> None:
     out[3] = sum(x for i in bounds for x in made[i:])
     p, q = [len(bounds), 3][::-1]
     out[4] = p - 10 * q
+    for k, x in enumerate(made[3:0:-1]):
+        made[2] = 70  # which the copy does not see
+        out[5] += 10**k * x
+    out[6] = max((1.0 * x for x in bounds), default=cell.double)  # which counts itself
 
 
 def results(backend: Any) -> list[float]:
@@ -182,9 +186,9 @@ def results(backend: Any) -> list[float]:
         cells = oa.array(Cell, plain + wide)
         out, more = oa.zeros(4 * len(cells), f64), oa.zeros(80, f64)
         patterns[len(cells)](cells, out)
-        bounds, last = oa.array(i64, [3, -2, 0, 9, -9, 1, 4]), oa.zeros(5, f64)
+        bounds, last = oa.array(i64, [3, -2, 0, 9, -9, 1, 4]), oa.zeros(7, f64)
         parts[1](plain[1], bounds, more)
-        lists[1](bounds, last)
+        lists[1](bounds, plain[0], last)
         animals = [Cat(fur=2), Cat(fur=3, lives=1), Dog(fur=4, next=Cat(fur=5)), wide[0]]
         asked = oa.zeros(4, f64)
         classes[4](oa.array(Cell, animals), asked)

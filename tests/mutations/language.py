@@ -67,6 +67,17 @@ MUTATIONS = (
         "sum(v) adds three items of a list of four that v has become", _PARTS,
     ),
     Mutation(
+        "slices of lists that loops go through are no copies", "sharedoa/frontend/statements.py",
+        "items_of(context, gone_through(context, node))", "items_of(context, node.iter)",
+        "for x in v[1:3] goes through what its rounds assign to elements of v", _PARTS,
+    ),
+    Mutation(
+        "what min and max give without items is computed where it is needed",
+        "sharedoa/frontend/folds.py",
+        "kept = held.hold_unknown(other)", "kept = other",
+        "a method in default=... is not called where there are items", _PARTS,
+    ),
+    Mutation(
         "local functions have one set of variables", "sharedoa/frontend/context.py",
         """places = [*self.expanding.values(), f"{node.lineno}.{node.col_offset}"]""",
         """places = [f"{node.lineno}.{node.col_offset}"]""",
