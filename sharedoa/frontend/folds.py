@@ -43,6 +43,27 @@ def each_item(
     return _loop(context, node, lambda item: step(item, node))
 
 
+def _refuse_list(
+    context: Context, items: ast.expr, others: list[ast.expr], key: ast.expr | None = None
+) -> None:
+    """Refuse a list that is written there, all of which CPython makes before it computes the
+    ``others`` and calls ``key``, where that may come to something else than its items one by
+    one."""
+    if not isinstance(items, ast.ListComp) or (not others and key is None):
+        return
+    others = [each for each in others if not isinstance(each, (ast.Constant, ast.Name))]
+    others += [] if key is None else [key]
+    calls = key is not None and not isinstance(key, ast.Lambda)
+    every = [node for each in (items, *others) for node in ast.walk(each)]
+    assigns = any(isinstance(each, ast.NamedExpr) for each in every)
+    if assigns or (others and (calls or any(isinstance(each, ast.Call) for each in every))):
+        context.reject(
+            items,
+            "all items of this list are made before what comes next, which kernels do not do",
+            "leave the brackets out, so that both make them one by one, or the calls",
+        )
+
+
 def _loop(
     context: Context, node: ast.expr, step: Callable[[tree.Expression], list[tree.Statement]]
 ) -> list[tree.Statement]:
@@ -103,6 +124,7 @@ def total(context: Context, node: ast.Call) -> tree.Expression:
     given = with_start(context, node, "what it adds", "sum(a) or sum(a, 1.0)")
     location = context.locate(node)
     before: list[tree.Statement] = []
+    _refuse_list(context, given[0], given[1:])
     begin = _start(context, given[1:], 0, before, node)
     found: list[tree.Variable] = []
 
@@ -147,6 +169,7 @@ def product(context: Context, node: ast.Call) -> tree.Expression:
         context.reject(node, "math.prod takes its start by name", "write math.prod(a, start=2)")
     location = context.locate(node)
     before: list[tree.Statement] = []
+    _refuse_list(context, given[0], given[1:])
     begin = _start(context, given[1:], 1, before, node)
     found: list[tree.Variable] = []
 
@@ -234,6 +257,7 @@ def extreme(context: Context, node: ast.Call, operator: tree.CompareOperator) ->
     if named:
         unknown = ", ".join(map(str, named))
         context.reject(node, f"{name} has no {unknown}", f"write {name}(items, key=f, default=x)")
+    _refuse_list(context, node.args[0], [] if default is None else [default], key)
     location = context.locate(node)
     is_found = context.temporary(boolean)
     there = tree.Local(boolean, location, is_found)

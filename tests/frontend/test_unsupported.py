@@ -78,6 +78,34 @@ def test_functions_that_are_no_plain_def(tmp_path: Path, header: str, name: str)
     assert "define it with def in a file or notebook cell" in complaint.help
 
 
+@pytest.mark.parametrize(
+    ("made", "is_told"),
+    [
+        ("max([f(x) for x in a], key=lambda v: -v)", True),
+        ("min([x for x in a], key=f)", True),
+        ("sum([x for x in a], f(1))", True),
+        ("max([f(x) for x in a], default=f(1))", True),
+        ("sum([(y := x) for x in a], n)", True),
+        ("max([x for x in a], key=lambda v: -v)", False),
+        ("sum([f(x) for x in a], n)", False),
+        ("sum([f(x) for x in a])", False),
+        ("max((f(x) for x in a), key=f, default=0)", False),
+    ],
+)
+def test_lists_of_which_all_items_are_made_first(tmp_path: Path, made: str, is_told: bool) -> None:
+    """In CPython what comes next sees what the calls have done for all of them."""
+    source = (
+        f"@oa.func\ndef f(x: oa.i32) -> oa.i32:\n    return x + 1\ndef kernel(a, n):\n    {made}"
+    )
+    module = load_module(tmp_path, source)
+    module.kernel.__annotations__ = {"a": oa.Array[i32], "n": i32}
+    if not is_told:
+        translate_kernel(module.kernel)
+        return
+    (complaint,) = complaints(module.kernel)
+    assert complaint.message.startswith("all items of this list are made before what comes next")
+
+
 def test_code_without_source_says_so() -> None:
     names: dict[str, Any] = {}
     exec("def kernel(n: int):\n    pass", names)

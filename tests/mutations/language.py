@@ -125,4 +125,10 @@ MUTATIONS = (
         "            context.assume(assigned_by(each, True))\n", "",
         "sum(y for x in a if x > 0 and (y := f(x)) > 1) is refused", _PARTS,
     ),
+    Mutation(
+        "all items of a list are made before keys", "sharedoa/frontend/folds.py",
+        "    others += [] if key is None else [key]\n", "",
+        "max([b.tick(k) for k in a], key=f) calls f in between",
+        ("tests/frontend/test_unsupported.py::test_lists_of_which_all_items_are_made_first",),
+    ),
 )  # fmt: skip
