@@ -12,7 +12,7 @@ from ..model.types import InlineType, ReferenceType, TupleType, ValueType
 from . import tree
 from .context import Context
 from .expressions import expression, is_call_of
-from .held_values import HeldValues
+from .held_values import HeldValues, items_of_tuple
 from .operands import Operand
 from .operators import COMPARE, compare
 
@@ -168,10 +168,7 @@ def _compare_tuples(
 def _items_of_tuple(value: tree.Expression, held: HeldValues) -> list[tree.Expression]:
     if isinstance(value, tree.MakeTuple):
         return [held.hold_unknown(item) for item in value.items]
-    assert isinstance(value.type, TupleType)
-    whole = held.hold(value)
-    items = enumerate(value.type.items)
-    return [tree.TupleItem(type, value.location, whole, number) for number, type in items]
+    return items_of_tuple(held.hold(value))
 
 
 def _items(

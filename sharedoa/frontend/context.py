@@ -21,6 +21,7 @@ from ..model.declared_locals import declarations, declared_type
 from ..model.scalars import ScalarType, join, u64, weak_int
 from ..model.types import NullType, ReferenceType, TupleType, Type
 from . import tree
+from .held_values import items_of_tuple
 from .names import NameScope
 from .source import Source
 
@@ -310,15 +311,8 @@ def may_wrap(value: tree.Expression, type: Type, nonnegative: bool) -> bool:
     """Whether ``value``, or an item of it, is an integer of Python's own that may be another one in
     ``type``. Constants are not: those that do not fit are refused."""
     if isinstance(type, TupleType) and isinstance(value.type, TupleType):
-        items = (
-            value.items
-            if isinstance(value, tree.MakeTuple)
-            else [
-                tree.TupleItem(item, value.location, value, place)
-                for place, item in enumerate(value.type.items)
-            ]
-        )
-        return any(may_wrap(a, b, False) for a, b in zip(items, type.items, strict=True))
+        items = zip(items_of_tuple(value), type.items, strict=True)
+        return any(may_wrap(a, b, False) for a, b in items)
     is_own = value.type == weak_int and not isinstance(value, tree.Constant)
     if not is_own or not isinstance(type, ScalarType) or not type.is_integer:
         return False

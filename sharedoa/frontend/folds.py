@@ -124,8 +124,7 @@ def total(context: Context, node: ast.Call) -> tree.Expression:
     given = with_start(context, node, "what it adds", "sum(a) or sum(a, 1.0)")
     location = context.locate(node)
     before: list[tree.Statement] = []
-    _refuse_list(context, given[0], given[1:])
-    begin = _start(context, given[1:], 0, before, node)
+    begin = _start(context, given, 0, before, node)
     found: list[tree.Variable] = []
 
     def add(item: tree.Expression, source: ast.expr) -> list[tree.Statement]:
@@ -169,8 +168,7 @@ def product(context: Context, node: ast.Call) -> tree.Expression:
         context.reject(node, "math.prod takes its start by name", "write math.prod(a, start=2)")
     location = context.locate(node)
     before: list[tree.Statement] = []
-    _refuse_list(context, given[0], given[1:])
-    begin = _start(context, given[1:], 1, before, node)
+    begin = _start(context, given, 1, before, node)
     found: list[tree.Variable] = []
 
     def multiply(item: tree.Expression, source: ast.expr) -> list[tree.Statement]:
@@ -197,10 +195,12 @@ def _start(
     node: ast.Call,
 ) -> tree.Expression:
     """What a sum or product starts with, which ``before`` computes."""
+    items, *starts = given
+    _refuse_list(context, items, starts)
     location = context.locate(node)
-    if not given:
+    if not starts:
         return constant(usual, weak_int, location)
-    value = as_variable(context, expression(context, given[0]), given[0])
+    value = as_variable(context, expression(context, starts[0]), starts[0])
     held = context.temporary(value.type)
     before.append(tree.Assign(location, held, value))
     return tree.Local(value.type, location, held)

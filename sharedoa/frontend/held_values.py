@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from ..model.types import TupleType
 from . import tree
+
+
+def items_of_tuple(value: tree.Expression) -> list[tree.Expression]:
+    """Those that are written there, or each asked of the ``value``, which has to be held then."""
+    if isinstance(value, tree.MakeTuple):
+        return value.items
+    assert isinstance(value.type, TupleType)
+    items = enumerate(value.type.items)
+    return [tree.TupleItem(type, value.location, value, place) for place, type in items]
 
 
 class HeldValues:

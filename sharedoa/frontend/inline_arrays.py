@@ -10,7 +10,7 @@ from . import tree
 from .context import Context
 from .conversions import as_variable, coerce
 from .expressions import as_value, expression, translate
-from .held_values import HeldValues
+from .held_values import HeldValues, items_of_tuple
 from .operands import InlineArray, Operand
 from .subscripts import index_of
 
@@ -211,7 +211,7 @@ def of_tuple(
             f"write {made}, or assign its elements in a loop",
         )
     whole = held.hold(as_variable(context, value, node))
-    parts = [tree.TupleItem(t, location, whole, n) for n, t in enumerate(value.type.items)]
+    parts = items_of_tuple(whole)
     items = [coerce(context, part, type.item, node, "an element") for part in parts]
     return held.then(tree.MakeInline(type, location, items))
 

@@ -17,7 +17,7 @@ from .constant_tables import item_of, length_of, row_of, value_of
 from .context import Context
 from .conversions import as_index, as_variable, constant, is_nonnegative
 from .expressions import expression, static_value, translate
-from .held_values import HeldValues
+from .held_values import HeldValues, items_of_tuple
 from .inline_arrays import fields_of_vector
 from .operands import ConstantRow, InlineArray, Operand, Static
 from .operators import binary, compare, unary, unify
@@ -73,7 +73,7 @@ def items_of_operand(context: Context, operand: Operand, node: ast.expr) -> Item
         if isinstance(operand.type, (ArrayType, ListType)):
             return _of_array(context, operand, operand.type, node)
         if isinstance(operand.type, TupleType):
-            return _of_tuple(context, operand, operand.type, node)
+            return _of_tuple(context, operand, node)
         if isinstance(operand.type, ValueType) and operand.type.shape:
             return _of_vector(context, operand, node)
         is_integer = isinstance(operand.type, ScalarType) and operand.type.is_integer
@@ -222,16 +222,13 @@ def _of_row(context: Context, row: ConstantRow, node: ast.expr) -> Items:
     return Items(constant(length, weak_int, context.locate(node)), at)
 
 
-def _of_tuple(context: Context, value: tree.Expression, type: TupleType, node: ast.expr) -> Items:
+def _of_tuple(context: Context, value: tree.Expression, node: ast.expr) -> Items:
     before: list[tree.Statement] = []
     location = context.locate(node)
     if isinstance(value, tree.MakeTuple):
         parts = [_held(context, as_variable(context, part, node), before) for part in value.items]
     else:
-        held = _held(context, value, before)
-        parts = [
-            tree.TupleItem(each, location, held, place) for place, each in enumerate(type.items)
-        ]
+        parts = items_of_tuple(_held(context, value, before))
     if not parts:
         context.reject(node, "this tuple is empty", "leave the loop out")
     _, parts = unify(context, parts, node, "an item")

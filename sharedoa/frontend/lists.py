@@ -21,7 +21,7 @@ from .conversions import (
     weak_to_typed,
 )
 from .expressions import expression, translate
-from .held_values import HeldValues
+from .held_values import HeldValues, items_of_tuple
 from .operands import ConstantRow
 from .operators import unify
 from .subscripts import index_of
@@ -190,10 +190,7 @@ def any_item(
     if isinstance(base, tree.MakeTuple):
         items = base.items
     else:
-        whole = held.hold(as_variable(context, base, node))
-        items = [
-            tree.TupleItem(each, location, whole, number) for number, each in enumerate(type.items)
-        ]
+        items = items_of_tuple(held.hold(as_variable(context, base, node)))
     items = [as_variable(context, item, node) for item in items]
     joined, items = unify(context, items, node, "an item of the tuple")
     made = tree.MakeList(ListType(_element(context, joined, node)), location, items, 1)

@@ -10,6 +10,7 @@ from . import tree
 from .context import Context
 from .conversions import as_variable, constant, is_nonnegative
 from .expressions import as_value, translate
+from .held_values import items_of_tuple
 from .inline_arrays import fields_of_vector
 from .iteration import items_of_operand
 from .lists import made_of
@@ -74,10 +75,7 @@ def _parts(
     if not isinstance(value, tree.MakeTuple):
         whole = context.temporary(value.type)
         local = tree.Local(value.type, location, whole)
-        items = enumerate(value.type.items)
-        return [tree.Assign(location, whole, value)], [
-            tree.TupleItem(type, location, local, index) for index, type in items
-        ]
+        return [tree.Assign(location, whole, value)], items_of_tuple(local)
     made: list[tree.Statement] = []
     parts: list[tree.Expression] = []
     for item in value.items:

@@ -23,7 +23,7 @@ MUTATIONS = (
     ),
     Mutation(
         "tuples that are indexed are computed for each item", "sharedoa/frontend/lists.py",
-        "whole = held.hold(as_variable(context, base, node))", "whole = base",
+        "items_of_tuple(held.hold(as_variable(context, base, node)))", "items_of_tuple(base)",
         "f()[k] calls f as often as its result has items",
         (_TUPLES + "test_the_same_everywhere",),
     ),
